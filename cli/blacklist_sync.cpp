@@ -3,6 +3,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <set>
 
 #include "balancer/export/sync.hpp"
 #include "cli/blacklist.hpp"
@@ -207,9 +208,13 @@ Result<blacklist::Stepped> adopted_into(const Site& site, const Look& look, Ledg
   };
   const auto before = site.target.translate(ledger, site.fabric, site.policy);
   std::vector<blacklist::Command> commands;
+  std::set<std::string> subjects;
   for (const std::string& object : objects)
     if (!wants(before, object)) {
-      WEFT_TRY(const auto subject, blacklist::parse_subject(site.fabric, object));
+      // Several marks may be of one subject.
+      auto about = site.target.subject_of(object);
+      if (!subjects.insert(about).second) continue;
+      WEFT_TRY(const auto subject, blacklist::parse_subject(site.fabric, about));
       commands.push_back(
           blacklist::Add{subject, length, "adopted: " + what_stands(look, object), who_asks()});
     }

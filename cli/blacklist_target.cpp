@@ -1,6 +1,9 @@
 #include "cli/blacklist_target.hpp"
 
+#include <cstdlib>
+
 #include "balancer/export/exec_target.hpp"
+#include "balancer/export/kubernetes_target.hpp"
 #include "balancer/export/opensm_target.hpp"
 #include "balancer/export/port_target.hpp"
 #include "balancer/export/slurm_target.hpp"
@@ -14,6 +17,8 @@ using exports::Target;
 
 constexpr auto kLongestCall = std::chrono::minutes(10);
 constexpr std::string_view kProgram = "exec:";
+constexpr auto kKubernetesOptions = {"kube-server", "kube-token-file", "kube-ca",
+                                     "kube-taint",  "kube-condition",  "kube-rail"};
 
 Result<std::unique_ptr<Target>> open_opensm(const po::variables_map& values, const Fabric& fabric,
                                             Nanoseconds limit) {
@@ -40,16 +45,62 @@ Result<std::unique_ptr<Target>> open_ports(const po::variables_map& values, cons
       fabric, dialect, exports::PortFiles{*directory, text_option(values, "run").value_or(""), limit});
 }
 
+/// A pod's own account, where no server is named: its token is for no other.
+Result<exports::KubernetesServer> kubernetes_server(const po::variables_map& values, Nanoseconds limit) {
+  exports::KubernetesServer server{.limit = limit};
+  const auto named = text_option(values, "kube-server");
+  if (named) {
+    server.url = *named;
+  } else {
+    const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
+    const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
+    if (!host || !port)
+      return fail(ErrorKind::usage,
+                  "--to kubernetes: expected --kube-server URL: this is no pod (no KUBERNETES_SERVICE_HOST)");
+    const bool is_ipv6 = std::string_view(host).find(':') != std::string_view::npos;
+    server = {.url = fmt::format("https://{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port),
+              .token = exports::kPodToken,
+              .ca = exports::kPodCertificates,
+              .limit = limit};
+  }
+  if (const auto token = text_option(values, "kube-token-file")) server.token = *token;
+  if (const auto ca = text_option(values, "kube-ca")) server.ca = *ca;
+  if (server.token.empty() && !server.url.starts_with("http://"))
+    return fail(ErrorKind::usage, "--kube-server {}: expected --kube-token-file FILE", server.url);
+  return server;
+}
+
+Result<std::unique_ptr<Target>> open_kubernetes(const po::variables_map& values, Nanoseconds limit) {
+  exports::KubernetesKeys keys;
+  if (auto taint = text_option(values, "kube-taint")) {
+    if (const auto colon = taint->find(':'); colon != std::string::npos) {
+      keys.effect = taint->substr(colon + 1);
+      taint->resize(colon);
+    }
+    keys.taint = *taint;
+  }
+  if (const auto condition = text_option(values, "kube-condition")) keys.condition = *condition;
+  if (const auto rail = text_option(values, "kube-rail")) keys.rail = *rail;
+  WEFT_TRY_VOID(exports::check_keys(keys));
+  WEFT_TRY(const auto server, kubernetes_server(values, limit));
+  WEFT_TRY(auto api, exports::KubernetesApi::open(server));
+  return std::make_unique<exports::KubernetesTarget>(std::move(api), std::move(keys));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, const Fabric& fabric) {
   const auto to = text_option(values, "to");
   if (!to)
-    return fail(ErrorKind::usage, "to what? expected --to slurm, opensm, sonic, cumulus or exec:PROGRAM");
+    return fail(ErrorKind::usage,
+                "to what? expected --to slurm, kubernetes, opensm, sonic, cumulus or exec:PROGRAM");
   WEFT_TRY(const auto given, read_option(values, "call-limit", parse_span));
   if (given && (*given < std::chrono::seconds(1) || *given > kLongestCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
   const Nanoseconds limit = given.value_or(exports::SlurmCalls().limit);
+  if (*to != "kubernetes")
+    for (const char* name : kKubernetesOptions)
+      if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to kubernetes", name);
   if (*to == "opensm") return open_opensm(values, fabric, limit);
   for (const char* name : {"device", "port"})
     if (!values[name].defaulted()) return fail(ErrorKind::usage, "--{} is of --to opensm", name);
@@ -58,19 +109,31 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   for (const char* name : {"dir", "run"})
     if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to sonic and cumulus", name);
   if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(exports::SlurmCalls{.limit = limit});
+  if (*to == "kubernetes") return open_kubernetes(values, limit);
   if (to->starts_with(kProgram) && to->size() > kProgram.size())
     return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), limit);
-  return fail(ErrorKind::not_supported,
-              "--to {}: slurm, opensm, sonic, cumulus and exec:PROGRAM are what can be changed so far", *to);
+  return fail(
+      ErrorKind::not_supported,
+      "--to {}: slurm, kubernetes, opensm, sonic, cumulus and exec:PROGRAM are what can be changed so far",
+      *to);
 }
 
 void add_target_options(OptionParser& parser) {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.options().add_options()("to", text("TARGET"), "slurm, opensm, sonic, cumulus or exec:PROGRAM")(
-      "call-limit", text("TIME"), "each call of the target is ended after so long (10s)")(
-      "dir", text("DIR"), "sonic, cumulus: where the files for switches and the marks of this fabric are")(
-      "run", text("PROGRAM"),
-      "sonic, cumulus: started as PROGRAM SWITCH FILE, it changes that switch by the file");
+  parser.options().add_options()("to", text("TARGET"),
+                                 "slurm, kubernetes, opensm, sonic, cumulus or exec:PROGRAM")(
+      "call-limit", text("TIME"), "each call of the target is ended after so long (10s)");
+  parser.options(Group::switches)
+      .add_options()("dir", text("DIR"), "where the files for switches and the marks of this fabric are")(
+          "run", text("PROGRAM"), "started as PROGRAM SWITCH FILE, it changes that switch by the file");
+  parser.options(Group::kubernetes)
+      .add_options()("kube-server", text("URL"), "the API server, https://HOST[:PORT] (in a pod: its own)")(
+          "kube-token-file", text("FILE"), "the token that is shown to it (in a pod: its account's)")(
+          "kube-ca", text("FILE"),
+          "certificates that vouch for the server, in PEM (in a pod: its own; else the system's)")(
+          "kube-taint", text("KEY[:EFFECT]"), "taint of a host that is out of use (weft/fabric:NoSchedule)")(
+          "kube-condition", text("TYPE"), "its condition, with the evidence (WeftFabric)")(
+          "kube-rail", text("PREFIX"), "with --nic rail: labels of rails, a number follows (weft/rail)");
   add_subnet_options(parser.options(Group::infiniband));
 }
 

@@ -10,7 +10,8 @@ namespace weft::cli {
 
 void add_target_options(OptionParser& parser);
 
-/// The target of --to. It must not outlive `values` and the fabric. Errors: usage, not_supported.
+/// The target of --to. It must not outlive `values` and the fabric. Errors: usage, not_supported, and of
+/// Kubernetes what a token file has.
 Result<std::unique_ptr<exports::Target>> open_target(const po::variables_map& values, const Fabric& fabric);
 
 }  // namespace weft::cli

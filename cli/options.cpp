@@ -103,6 +103,10 @@ std::string_view caption(Group group) {
       return "RDMA";
     case Group::infiniband:
       return "InfiniBand";
+    case Group::kubernetes:
+      return "Kubernetes";
+    case Group::switches:
+      return "SONiC, Cumulus";
     case Group::cluster:
       return "cluster";
     case Group::output:

@@ -32,7 +32,20 @@ namespace po = boost::program_options;
 
 /// The sections of a help page, in its order. `unlisted`: understood, and in no list: what is not supported
 /// yet.
-enum class Group { unlisted, what, how_much, how, job, rdma, infiniband, cluster, output, configuration };
+enum class Group {
+  unlisted,
+  what,
+  how_much,
+  how,
+  job,
+  rdma,
+  infiniband,
+  kubernetes,
+  switches,
+  cluster,
+  output,
+  configuration
+};
 std::string_view caption(Group group);
 
 /// One option as a value.

@@ -94,19 +94,24 @@ bool is_slurm_name(std::string_view name) {
   return std::ranges::find(kWords, lower) == kWords.end();
 }
 
-std::string slurm_reason(const Fabric& fabric, const blacklist::Entry& entry,
-                         std::string_view ledger_fabric) {
+std::string mark_reason(const Fabric& fabric, const blacklist::Entry& entry, std::string_view ledger_fabric,
+                        std::string_view why, std::size_t longest) {
   const auto verdict = entry.by_hand ? "planned" : to_string(entry.verdict);
-  const auto why = !entry.reason.empty()    ? entry.reason
-                   : entry.evidence.empty() ? ""
-                                            : entry.evidence.front();
   auto link = printable(link_or_node(fabric, entry)).substr(0, kLongestLink);
   std::ranges::replace(link, ' ', '_');  // the id is the first word that begins with `id=`
   auto reason = printable(fmt::format("{}{} {}{}{} {}", kReasonPrefix, verdict, link, kIdWord,
                                       mark_id(ledger_fabric, entry.id), why))
-                    .substr(0, kLongestReason);
+                    .substr(0, longest);
   while (reason.ends_with(' ')) reason.pop_back();
   return reason;
+}
+
+std::string slurm_reason(const Fabric& fabric, const blacklist::Entry& entry,
+                         std::string_view ledger_fabric) {
+  const std::string_view why = !entry.reason.empty()    ? std::string_view(entry.reason)
+                               : entry.evidence.empty() ? std::string_view()
+                                                        : std::string_view(entry.evidence.front());
+  return mark_reason(fabric, entry, ledger_fabric, why, kLongestReason);
 }
 
 std::optional<std::string> mark_in_reason(std::string_view reason) {

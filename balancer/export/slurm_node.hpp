@@ -18,7 +18,10 @@ inline constexpr std::size_t kLongestReason = 200;
 /// A name that scontrol takes for this one node alone: no list, range, `ALL`, option or word of another kind.
 bool is_slurm_name(std::string_view name);
 
-/// `weft: VERDICT LINK id=ID`, and as much of the evidence as there is room for.
+/// `weft: VERDICT LINK id=ID WHY`, cut to `longest` bytes, all printable.
+std::string mark_reason(const Fabric& fabric, const blacklist::Entry& entry, std::string_view ledger_fabric,
+                        std::string_view why, std::size_t longest);
+/// The same with the reason of an entry or its first evidence, as long as Slurm takes it.
 std::string slurm_reason(const Fabric& fabric, const blacklist::Entry& entry, std::string_view ledger_fabric);
 /// The ID in a reason of that form; absent: it is somebody else's.
 std::optional<std::string> mark_in_reason(std::string_view reason);

@@ -100,6 +100,8 @@ class Target {
   }
   /// A change may take the target out of reach: how it is undone by hand is told before it is made.
   virtual bool may_cut_off() const { return false; }
+  /// What the fabric calls what an object is about, for an entry that adopts its mark.
+  virtual std::string subject_of(const std::string& object) const { return object; }
   /// What an operator types to do it.
   virtual std::string by_hand(const Change& change) const = 0;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "balancer/export/slurm_node.hpp"
@@ -14,10 +15,28 @@ using blacklist::Effect;
 using blacklist::Entry;
 using blacklist::EntryState;
 
-class SlurmTranslator {
+/// What is to stand, in the words of a scheduler.
+struct Wanted {
+  std::string object, set;
+};
+
+/// A scheduler of nodes.
+struct Scheduler {
+  bool (*is_name)(std::string_view);
+  std::function<std::vector<Wanted>(const Entry&, const std::string& node)> host;
+  std::function<Wanted(const Entry&, const std::string& node, std::uint32_t rail)> nic;
+  std::string_view unfit;  // "'NAME' is no name of ...": what then
+};
+
+class SchedulerTranslator {
  public:
-  SlurmTranslator(const blacklist::Ledger& ledger, const Fabric& fabric, const blacklist::Policy& policy)
-      : ledger_(ledger), fabric_(fabric), policy_(policy), out_(fabric.link_count(), false) {}
+  SchedulerTranslator(const blacklist::Ledger& ledger, const Fabric& fabric, const blacklist::Policy& policy,
+                      const Scheduler& scheduler)
+      : ledger_(ledger),
+        fabric_(fabric),
+        policy_(policy),
+        scheduler_(scheduler),
+        out_(fabric.link_count(), false) {}
 
   Translation run() && {
     for (const Entry& entry : ledger_.entries) {
@@ -36,23 +55,27 @@ class SlurmTranslator {
  private:
   void demand(const Entry& entry, const Effect& effect) {
     for (const NodeId host : effect.hosts)
-      ask(entry, host, fabric_.name_of(host), slurm_reason(fabric_, entry, ledger_.fabric),
-          {.hosts = {host}});
+      if (is_fit(entry, host))
+        for (Wanted& wanted : scheduler_.host(entry, fabric_.name_of(host)))
+          ask(entry, std::move(wanted), {.hosts = {host}});
     for (const PortId nic : effect.nics) {
       const Port& port = fabric_.port(nic);
-      ask(entry, port.node, feature_object(fabric_.name_of(port.node), rail_feature(port.number.value())),
-          "not active", {.nics = {nic}});
+      if (is_fit(entry, port.node))
+        ask(entry, scheduler_.nic(entry, fabric_.name_of(port.node), port.number.value()), {.nics = {nic}});
     }
   }
 
-  void ask(const Entry& entry, NodeId host, std::string object, std::string set, Effect effect) {
+  void ask(const Entry& entry, Wanted wanted, Effect effect) {
+    result_.demands.push_back({entry.id, std::move(wanted.object), std::move(wanted.set), std::move(effect)});
+  }
+
+  bool is_fit(const Entry& entry, NodeId host) {
     const std::string& name = fabric_.name_of(host);
-    if (is_slurm_name(name))
-      result_.demands.push_back({entry.id, std::move(object), std::move(set), std::move(effect)});
-    else if (unfit_.insert(host.value()).second)
+    if (scheduler_.is_name(name)) return true;
+    if (unfit_.insert(host.value()).second)
       result_.advice.push_back(
-          fmt::format("entry {}: '{}' is no name of a node that scontrol can be given: drain it by hand",
-                      entry.id.value(), name));
+          fmt::format("entry {}: '{}' is no name of {}", entry.id.value(), name, scheduler_.unfit));
+    return false;
   }
 
   /// What a scheduler can do about links between switches is to leave the hosts below alone.
@@ -82,6 +105,7 @@ class SlurmTranslator {
   const blacklist::Ledger& ledger_;
   const Fabric& fabric_;
   const blacklist::Policy& policy_;
+  const Scheduler& scheduler_;
   std::vector<bool> out_;  // links that no route should use
   std::set<std::uint32_t> unfit_;
   Translation result_;
@@ -100,7 +124,35 @@ void for_each_active(const blacklist::Ledger& ledger, const Fabric& fabric, cons
 
 Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& fabric,
                                 const blacklist::Policy& policy) {
-  return SlurmTranslator(ledger, fabric, policy).run();
+  const Scheduler slurm{.is_name = is_slurm_name,
+                        .host =
+                            [&](const Entry& entry, const std::string& node) {
+                              return std::vector<Wanted>{{node, slurm_reason(fabric, entry, ledger.fabric)}};
+                            },
+                        .nic =
+                            [](const Entry&, const std::string& node, std::uint32_t rail) {
+                              return Wanted{feature_object(node, rail_feature(rail)), "not active"};
+                            },
+                        .unfit = "a node that scontrol can be given: drain it by hand"};
+  return SchedulerTranslator(ledger, fabric, policy, slurm).run();
+}
+
+Translation translate_for_kubernetes(const blacklist::Ledger& ledger, const Fabric& fabric,
+                                     const blacklist::Policy& policy, const KubernetesKeys& keys) {
+  const Scheduler kubernetes{
+      .is_name = is_node_name,
+      .host =
+          [&](const Entry& entry, const std::string& node) {
+            return std::vector<Wanted>{
+                {node, taint_text(keys, mark_id(ledger.fabric, entry.id))},
+                {condition_object(node), condition_message(fabric, entry, ledger.fabric)}};
+          },
+      .nic =
+          [&](const Entry& entry, const std::string& node, std::uint32_t rail) {
+            return Wanted{rail_object(node, rail), mark_value(mark_id(ledger.fabric, entry.id))};
+          },
+      .unfit = "a node that Kubernetes may have: taint it by hand"};
+  return SchedulerTranslator(ledger, fabric, policy, kubernetes).run();
 }
 
 Translation translate_for_opensm(const blacklist::Ledger& ledger, const Fabric& fabric,

@@ -2,7 +2,7 @@
 // has to change for them, plan.hpp says.
 #pragma once
 
-#include "balancer/export/target.hpp"
+#include "balancer/export/kubernetes_words.hpp"
 
 namespace weft::exports {
 
@@ -11,6 +11,10 @@ namespace weft::exports {
 /// advice.
 Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& fabric,
                                 const blacklist::Policy& policy);
+
+/// The same for Kubernetes: a node's taint and condition, or the label of that rail.
+Translation translate_for_kubernetes(const blacklist::Ledger& ledger, const Fabric& fabric,
+                                     const blacklist::Policy& policy, const KubernetesKeys& keys);
 
 /// For OpenSM: links between switches leave the routes. Hosts and their NICs are a scheduler's.
 Translation translate_for_opensm(const blacklist::Ledger& ledger, const Fabric& fabric,

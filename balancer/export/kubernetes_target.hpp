@@ -1,0 +1,42 @@
+// KubernetesTarget: a Kubernetes cluster by the REST interface of its API server. A host that is out of use
+// has a taint, and a condition with the evidence; with `--nic rail` the label of that rail says so. Nothing
+// of others is written: a change names the version of the node that it was made for.
+#pragma once
+
+#include <memory>
+#include <set>
+
+#include "balancer/export/kubernetes_api.hpp"
+#include "balancer/export/kubernetes_node.hpp"
+#include "balancer/export/translate.hpp"
+
+namespace weft::exports {
+
+class KubernetesTarget : public Target {
+ public:
+  KubernetesTarget(std::unique_ptr<KubernetesApi> api, KubernetesKeys keys)
+      : api_(std::move(api)), keys_(std::move(keys)) {}
+
+  std::string_view name() const override { return "kubernetes"; }
+  Translation translate(const blacklist::Ledger& ledger, const Fabric& fabric,
+                        const blacklist::Policy& policy) const override {
+    return translate_for_kubernetes(ledger, fabric, policy, keys_);
+  }
+  Result<void> check_rights() override;
+  Result<std::vector<Standing>> read(std::span<const std::string> objects) override;
+  Result<void> apply(std::span<const Change> changes) override;
+  std::string by_hand(const Change& change) const override { return kubectl_line(keys_, change); }
+  std::string subject_of(const std::string& object) const override;
+
+ private:
+  Result<void> check_may(std::string_view subresource);
+  Result<KubernetesNode> get(const std::string& name);
+  Result<std::map<std::string, KubernetesNode>> list(const std::set<std::string>& names);
+  Result<void> make(const Change& change);
+
+  std::unique_ptr<KubernetesApi> api_;
+  KubernetesKeys keys_;
+  bool has_seen_a_node_ = false;
+};
+
+}  // namespace weft::exports
