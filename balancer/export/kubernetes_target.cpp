@@ -12,9 +12,9 @@ namespace {
 
 /// More are read as a list of all: a call each takes longer then.
 constexpr std::size_t kMostByName = 16;
-constexpr int kPage = 100;        // nodes of an answer: some 2 MB
-constexpr int kMostPages = 1000;  // more nodes than a cluster has (5,000 by its documentation)
-constexpr int kMostWriters = 5;   // that change a node between our reading and our writing
+constexpr int kPage = 100;       // nodes of an answer: some 2 MB
+constexpr int kMostPages = 200;  // four times the nodes that a cluster may have by its documentation
+constexpr int kMostWriters = 5;  // that change a node between our reading and our writing
 constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
 

@@ -56,6 +56,8 @@ class KubernetesCalls : public testing::Test {
 };
 
 TEST_F(KubernetesCalls, GoOverOneConnectionWithTheToken) {
+  std::set<int> ports;  // written by one call after the other
+  server_.meddle([&](const auto& request, auto&) { return ports.insert(request.remote_port), false; });
   const auto api = KubernetesApi::open(server());
   ASSERT_TRUE(api);
   for (int i = 0; i < 3; ++i) {
@@ -63,6 +65,16 @@ TEST_F(KubernetesCalls, GoOverOneConnectionWithTheToken) {
     ASSERT_TRUE(said) << said.error().message;
     EXPECT_THAT(*said, HasSubstr("\"name\":\"n1\""));
   }
+  EXPECT_EQ(ports.size(), 1u);
+}
+
+TEST_F(KubernetesCalls, GoOnAfterTheServerClosedTheConnection) {
+  const auto api = KubernetesApi::open(server());
+  ASSERT_TRUE(api);
+  answer_with([](auto& response) { response.set_header("Connection", "close"); });
+  EXPECT_TRUE((*api)->call(kNode));
+  server_.meddle({});
+  EXPECT_TRUE((*api)->call(kNode));
 }
 
 TEST_F(KubernetesCalls, TellStatusesApart) {
