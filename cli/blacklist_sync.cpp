@@ -35,7 +35,9 @@ using store::Database;
 
 /// One writer: until the descriptor is closed.
 Result<os::FileDescriptor> claim_targets(const std::string& ledger) {
-  const auto path = ledger + ".sync";
+  std::error_code error;
+  const auto file_itself = std::filesystem::weakly_canonical(ledger, error);  // it may have several names
+  const auto path = (error ? ledger : file_itself.string()) + ".sync";
   os::FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
   if (!file) return fail(ErrorKind::permission, "{}: {}", path, std::generic_category().message(errno));
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)

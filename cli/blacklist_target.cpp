@@ -41,8 +41,10 @@ Result<std::unique_ptr<Target>> open_ports(const po::variables_map& values, cons
                 fabric.name(), to_string(fabric.kind()));
   const auto directory = text_option(values, "dir");
   if (!directory) return fail(ErrorKind::usage, "which directory? expected --dir DIR, for this fabric alone");
+  const auto program = text_option(values, "run").value_or("");
+  if (program.empty()) return fail(ErrorKind::usage, "which program? expected --run PROGRAM");
   return std::make_unique<exports::PortTarget>(
-      fabric, dialect, exports::PortFiles{*directory, text_option(values, "run").value_or(""), limit});
+      fabric, dialect, exports::PortFiles{*directory, program, values.count("new-dir") != 0, limit});
 }
 
 /// A pod's own account, where no server is named: its token is for no other.
@@ -106,7 +108,7 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
     if (!values[name].defaulted()) return fail(ErrorKind::usage, "--{} is of --to opensm", name);
   if (*to == "sonic") return open_ports(values, fabric, exports::PortDialect::sonic, limit);
   if (*to == "cumulus") return open_ports(values, fabric, exports::PortDialect::cumulus, limit);
-  for (const char* name : {"dir", "run"})
+  for (const char* name : {"dir", "run", "new-dir"})
     if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to sonic and cumulus", name);
   if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(exports::SlurmCalls{.limit = limit});
   if (*to == "kubernetes") return open_kubernetes(values, limit);
@@ -125,7 +127,9 @@ void add_target_options(OptionParser& parser) {
       "call-limit", text("TIME"), "each call of the target is ended after so long (10s)");
   parser.options(Group::switches)
       .add_options()("dir", text("DIR"), "where the files for switches and the marks of this fabric are")(
-          "run", text("PROGRAM"), "started as PROGRAM SWITCH FILE, it changes that switch by the file");
+          "run", text("PROGRAM"), "started as PROGRAM SWITCH FILE, it changes that switch by the file")(
+          "new-dir", "the first time: DIR has no marks yet");
+  parser.command_line_only({"new-dir"});
   parser.options(Group::kubernetes)
       .add_options()("kube-server", text("URL"), "the API server, https://HOST[:PORT] (in a pod: its own)")(
           "kube-token-file", text("FILE"), "the token that is shown to it (in a pod: its account's)")(

@@ -17,6 +17,17 @@ namespace {
 
 constexpr unsigned kReadByAll = 0644;
 
+/// The file itself where the path is a link to it; nothing that is no file gives way to one.
+Result<void> write_file(const std::filesystem::path& path, std::string_view text) {
+  std::error_code error;
+  const auto itself = std::filesystem::weakly_canonical(path, error);
+  if (error) return fail(ErrorKind::usage, "--file {}: {}", path.string(), error.message());
+  const auto status = std::filesystem::status(itself, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return fail(ErrorKind::usage, "--file {}: it is there and no file: nothing was written", path.string());
+  return os::write_whole_file(itself, text, kReadByAll, os::Existing::replaced);
+}
+
 Result<int> exported(const po::variables_map& values) {
   const auto path = text_option(values, "fabric");
   if (!path) return fail(ErrorKind::usage, "which fabric file? expected FABRIC.yaml");
@@ -28,7 +39,7 @@ Result<int> exported(const po::variables_map& values) {
   WEFT_TRY(const auto topology, exports::slurm_topology(file.fabric, nodes));
   const auto text = to == "topology.conf" ? topology_conf(topology) : topology_yaml(topology);
   if (const auto written = text_option(values, "file"))
-    WEFT_TRY_VOID(os::write_whole_file(*written, text, kReadByAll, os::Existing::replaced));
+    WEFT_TRY_VOID(write_file(*written, text));
   else
     fmt::print("{}", text);
   if (topology.roots.size() > 1)
@@ -48,7 +59,8 @@ OptionParser topology_export_options() {
       "Writes the network as Slurm's topology/tree has it, so that a job's nodes are near together. What is "
       "joined at a tier, by\nhowever many switches, is one switch there. Exit status 1 when it falls into "
       "parts or hosts have no cable.",
-      "  weft topology export fabric.yaml --to topology.conf --nodes \"$(sinfo -h -o %N)\" \\\n      --file "
+      "  weft topology export fabric.yaml --to topology.conf --nodes \"$(sinfo -a -h -o %N)\" \\\n      "
+      "--file "
       "/etc/slurm/topology.conf\n");
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file")(
       "to", po::value<std::string>()->value_name("FORMAT"),

@@ -38,14 +38,15 @@ class Planner {
     // first.
     for (const auto& [object, its] : objects_)
       if (stands(object)) take_out(object, its);
+    for (const auto& [object, standing] : standings_)  // a mark of ours that the ledger lost does what it did
+      if (is_orphan(*standing)) take_out(object, {});
     std::vector<std::pair<EntryId, const std::string*>> order;
     for (const auto& [object, its] : objects_)
       order.emplace_back(its.demands.empty() ? EntryId(0) : its.demands.front()->entry, &object);
     std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
     for (const auto& [first, object] : order) look_at(*object, objects_.at(*object));
     for (const auto& [object, standing] : standings_)
-      if (standing->mark && whose(*standing) == Whose::weft && !objects_.contains(object))
-        plan_.orphans.push_back(object);
+      if (is_orphan(*standing)) plan_.orphans.push_back(object);
     std::ranges::sort(plan_.orphans);
     return std::move(plan_);
   }
@@ -68,6 +69,9 @@ class Planner {
     if (standing.whose != Whose::weft || !standing.mark) return standing.whose;
     return entry_of(ledger_.fabric, *standing.mark) ? Whose::weft : Whose::others;
   }
+  bool is_orphan(const Standing& standing) const {
+    return standing.mark && whose(standing) == Whose::weft && !objects_.contains(standing.object);
+  }
   bool stands(const std::string& object) const {
     const auto at = standings_.find(object);
     return at != standings_.end() && (whose(*at->second) == Whose::weft || !at->second->is_known);
@@ -84,7 +88,12 @@ class Planner {
   }
 
   void look_at(const std::string& object, const Object& its) {
-    if (std::ranges::any_of(its.marks, [](const Marked& m) { return !m.entry->is_known; })) return;
+    // As the fabric file is now, whatever it was when the ledger was last changed; once its entry is released
+    // a mark comes off also where the file has its subject no more.
+    const auto is_gone = [this](const Marked& m) {
+      return m.entry->state != blacklist::EntryState::released && !find_subject(fabric_, m.entry->subject);
+    };
+    if (std::ranges::any_of(its.marks, is_gone)) return;
     const auto at = standings_.find(object);
     if (at == standings_.end()) {
       forget(object, its, nullptr, "it is not there any more");
@@ -164,7 +173,9 @@ class Planner {
                 .before = standing.text,
                 .set = set,
                 .entry = entry};
-    made.undo = target_.by_hand(reversed(made));
+    Change back = reversed(made);
+    if (act == Act::pass && !standing.in_effect) back.act = Act::take;  // it is set once more
+    made.undo = target_.by_hand(back);
     plan_.changes.push_back(std::move(made));
   }
   void settle(const Entry& entry, const std::string& object, bool stands, std::string text) {

@@ -1,14 +1,18 @@
 #include "balancer/export/port_target.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "balancer/export/slurm_node.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/json_view.hpp"
+#include "topology/os/file_descriptor.hpp"
 #include "topology/os/private_file.hpp"
 #include "topology/os/run_program.hpp"
 
@@ -16,6 +20,7 @@ namespace weft::exports {
 namespace {
 
 constexpr const char* kMarks = "marks.json";
+constexpr const char* kLock = "lock";
 constexpr std::string_view kSchema = "weft.port_marks/1";
 constexpr unsigned kReadByAll = 0644;
 constexpr Bytes kMostMarks = Bytes(64'000'000);
@@ -23,19 +28,24 @@ constexpr Bytes kMostOutput = Bytes(1'000'000);
 
 constexpr std::string_view state_of(bool up) { return up ? "up" : "down"; }
 
-/// Letters, digits and `-_.`, of which such names consist; no other character means itself in a path and in a
-/// line.
-bool is_port_name(std::string_view name) {
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '_' || c == '.';
-  });
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() <= 5 &&
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_port_name(PortDialect dialect, std::string_view name) {
+  const std::string_view prefix = dialect == PortDialect::sonic ? "Ethernet" : "swp";
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(prefix.size());
+  const auto lane = dialect == PortDialect::cumulus ? name.find('s') : std::string_view::npos;
+  return is_number(name.substr(0, lane)) &&
+         (lane == std::string_view::npos || is_number(name.substr(lane + 1)));
 }
 
 }  // namespace
 
 std::optional<std::string> port_text(PortDialect dialect, std::string_view port, bool up) {
-  if (!is_port_name(port)) return std::nullopt;
+  if (!is_port_name(dialect, port)) return std::nullopt;
   if (dialect == PortDialect::cumulus)
     return fmt::format("nv set interface {} link state {}\n", port, state_of(up));
   return fmt::format(R"({{"path": "/sonic-db:CONFIG_DB/localhost/PORT/{}/admin_status", "value": "{}"}})",
@@ -75,7 +85,9 @@ Result<PortMarks> parse_port_marks(std::string_view text, std::string_view what,
     WEFT_TRY(const auto in_effect, item.need("in_effect"));
     WEFT_TRY(shut.in_effect, in_effect.boolean());
     const bool is_file_name = !shut.node.empty() && shut.node.find('/') == std::string::npos;
-    if (!is_port_name(shut.port) || !is_file_name || !mark_in_reason(shut.mark))
+    const bool is_port =
+        is_port_name(PortDialect::sonic, shut.port) || is_port_name(PortDialect::cumulus, shut.port);
+    if (!is_port || !is_file_name || !mark_in_reason(shut.mark))
       return item.error("expected a switch, a port and a mark as weft writes them");
     if (!marks.emplace(link, std::move(shut)).second) return item.error("link {} stands twice", link);
   }
@@ -95,12 +107,24 @@ Result<void> PortTarget::check_rights() {
               std::generic_category().message(errno));
 }
 
+/// Where marks were, that none are there says nothing: a directory that is away would look the same.
 Result<PortMarks> PortTarget::read_marks() const {
   const auto path = files_.directory / kMarks;
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return PortMarks();
-  WEFT_TRY(const auto text, files::read_text_file(path, kMostMarks));
-  return parse_port_marks(text, path.string(), fabric_.name());
+  const auto found = std::filesystem::status(path, error);
+  if (found.type() == std::filesystem::file_type::regular) {
+    WEFT_TRY(const auto text, files::read_text_file(path, kMostMarks));
+    return parse_port_marks(text, path.string(), fabric_.name());
+  }
+  const bool is_empty =
+      std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::not_found &&
+      std::filesystem::is_directory(files_.directory, error);
+  if (files_.is_new && is_empty) return PortMarks();
+  return fail(
+      ErrorKind::absent,
+      "{}: there is no such file of marks: nothing is concluded or changed. Where this fabric's ports "
+      "were never shut by way of {}, --new-dir begins it",
+      path.string(), files_.directory.string());
 }
 
 Result<void> PortTarget::write_marks(const PortMarks& marks) const {
@@ -124,9 +148,9 @@ Result<std::vector<Standing>> PortTarget::read(std::span<const std::string> obje
   for (const auto& [link, shut] : marks)
     standings.push_back({.object = link,
                          .whose = Whose::weft,
-                         .text = shut.mark,
+                         .text = shut.mark + (shut.in_effect ? "" : " (not in effect)"),
                          .mark = mark_in_reason(shut.mark),
-                         .in_effect = shut.in_effect});
+                         .in_effect = shut.in_effect && is_at(link, shut)});
   for (const std::string& object : objects)
     if (!marks.contains(object) && fabric_.find_link(object))
       standings.push_back({.object = object, .text = "in service"});
@@ -148,48 +172,75 @@ Result<ShutPort> PortTarget::place_of(const Change& change, const PortMarks& mar
               fabric_.name_of(ends[0]), fabric_.name_of(ends[1]), name());
 }
 
+/// Still there, as the fabric file has the link.
+bool PortTarget::is_at(const std::string& name, const ShutPort& shut) const {
+  const auto link = fabric_.find_link(name);
+  if (!link) return true;  // the file has it no more, and says nothing of the port
+  return std::ranges::any_of(std::array{fabric_.link(*link).a, fabric_.link(*link).b}, [&](PortId end) {
+    return fabric_.name_of(fabric_.port(end).node) == shut.node && fabric_.port(end).name == shut.port;
+  });
+}
+
 std::vector<std::string> PortTarget::prepare(std::span<Change> changes) {
   std::vector<std::string> refused(changes.size());
   const auto marks = read_marks();
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const auto place = marks ? place_of(changes[i], *marks) : pass_on(marks);
-    if (!place) refused[i] = place.error().message;
+    if (!place)
+      refused[i] = place.error().message;
+    else if (changes[i].act != Act::take && !is_at(changes[i].object, *place))
+      refused[i] = fmt::format(
+          "it was shut at {}/{}, where the fabric file has it no more: correct the file, or release its "
+          "entry, "
+          "sync, and add it again",
+          place->node, place->port);
   }
   return refused;
 }
 
 Result<void> PortTarget::change_switch(const std::string& node, const std::string& text) const {
-  const auto file = files_.directory / (node + (dialect_ == PortDialect::sonic ? ".json" : ".nv"));
+  const auto file = files_.directory / (node + (dialect_ == PortDialect::sonic ? ".sonic" : ".nv"));
   WEFT_TRY_VOID(os::write_whole_file(file, text, kReadByAll, os::Existing::replaced));
-  if (files_.program.empty()) return {};
   auto said = os::run_strange_program({files_.program, node, file}, "", files_.limit, kMostOutput);
   if (said) return {};
   // A status other than 0 is the program's error, not ours.
   return fail(ErrorKind::absent, "{}: {}", node, said.error().message);
 }
 
-/// Switch by switch. What is to change is in the marks before its tool is started, and is in effect once that
-/// has ended well: a run that is killed between leaves what the next one makes good.
+/// Switch by switch, those whose last change failed at the end, so that one that hangs keeps no other from
+/// its turn. What is to change is in the marks before its tool is started, and is in effect once that has
+/// ended well: a run that is killed between leaves what the next one makes good.
 Result<void> PortTarget::apply(std::span<const Change> changes) {
+  const auto path = files_.directory / kLock;
+  const os::FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+  if (!lock)
+    return fail(ErrorKind::permission, "{}: {}", path.string(), std::generic_category().message(errno));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(ErrorKind::conflict, "{}: another weft is at work there", files_.directory.string());
   WEFT_TRY(auto marks, read_marks());
-  std::map<std::string, std::vector<const Change*>> by_switch;
+  std::map<std::pair<bool, std::string>, std::vector<const Change*>> by_switch;
   for (const Change& change : changes) {
     WEFT_TRY(auto place, place_of(change, marks));
-    by_switch[place.node].push_back(&change);
+    if (!port_text(dialect_, place.port, true))
+      return fail(ErrorKind::usage, "{}: {} is no port of {}: it was shut by another --to", change.object,
+                  place.port, name());
+    const bool has_failed = marks.contains(change.object) && !place.in_effect;
+    by_switch[{has_failed, place.node}].push_back(&change);
     place.in_effect = false;
     if (change.act != Act::take) place.mark = change.set;
     marks[change.object] = std::move(place);
   }
   WEFT_TRY_VOID(write_marks(marks));
   Result<void> done;
-  for (const auto& [node, its] : by_switch) {
+  for (const auto& [at, its] : by_switch) {
     std::vector<std::string> lines;
     for (const Change* change : its)
       lines.push_back(
           port_text(dialect_, marks.at(change->object).port, change->act == Act::take).value_or(""));
-    const auto changed = change_switch(
-        node, dialect_ == PortDialect::sonic ? fmt::format("[{}]\n", fmt::join(lines, ",\n "))
-                                             : fmt::format("{}nv config apply -y\n", fmt::join(lines, "")));
+    const auto changed =
+        change_switch(at.second, dialect_ == PortDialect::sonic
+                                     ? fmt::format("[{}]\n", fmt::join(lines, ",\n "))
+                                     : fmt::format("{}nv config apply -y\n", fmt::join(lines, "")));
     if (!changed) {
       if (done) done = changed;
       continue;

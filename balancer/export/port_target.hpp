@@ -14,14 +14,16 @@ namespace weft::exports {
 
 enum class PortDialect : std::uint8_t { sonic, cumulus };
 
-/// What shuts or opens a port. A name that such a switch cannot have: absent.
+/// What shuts or opens a port: `Ethernet4` of SONiC, `swp1` or `swp1s0` of Cumulus. A name that such a switch
+/// cannot have: absent.
 std::optional<std::string> port_text(PortDialect dialect, std::string_view port, bool up);
 /// What a person types on the switch for it.
 std::string port_typed(PortDialect dialect, std::string_view port, bool up);
 
 struct PortFiles {
-  std::filesystem::path directory;  // SWITCH.json or SWITCH.nv: what is to change there now
-  std::string program{};  // started as `PROGRAM SWITCH FILE`; empty: the site takes the files itself
+  std::filesystem::path directory;  // with SWITCH.sonic or SWITCH.nv: what is to change there now
+  std::string program;              // started as `PROGRAM SWITCH FILE`
+  bool is_new = false;              // nothing was shut by way of the directory yet: it has no marks
   Nanoseconds limit = std::chrono::seconds(10);  // of one call: it is killed then
 };
 
@@ -58,6 +60,7 @@ class PortTarget : public Target {
   /// Where a change is made: where the link was shut, else the lower of its ends whose port has a name.
   /// Error: usage, neither has.
   Result<ShutPort> place_of(const Change& change, const PortMarks& marks) const;
+  bool is_at(const std::string& link, const ShutPort& shut) const;
   Result<void> change_switch(const std::string& node, const std::string& text) const;
 
   const Fabric& fabric_;

@@ -148,10 +148,10 @@ std::string topology_conf(const SlurmTopology& topology) {
 std::string topology_yaml(const SlurmTopology& topology) {
   std::string text = "---\n- topology: weft\n  cluster_default: true\n  tree:\n    switches:\n";
   for (const SlurmSwitch& one : topology.switches)
-    text += one.nodes.empty()
-                ? fmt::format("      - switch: {}\n        children: {}\n", one.name,
-                              fmt::join(one.switches, ","))
-                : fmt::format("      - switch: {}\n        nodes: {}\n", one.name, fmt::join(one.nodes, ","));
+    text += one.nodes.empty() ? fmt::format("      - switch: \"{}\"\n        children: \"{}\"\n", one.name,
+                                            fmt::join(one.switches, ","))
+                              : fmt::format("      - switch: \"{}\"\n        nodes: \"{}\"\n", one.name,
+                                            fmt::join(one.nodes, ","));
   return text;
 }
 

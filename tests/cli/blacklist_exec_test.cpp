@@ -169,18 +169,18 @@ class BlacklistPorts : public BlacklistExec {
     program("#!/bin/sh\ncp \"$2\" " + here("given-to-") + "\"$1\"\n");
   }
   Outcome ports(std::vector<std::string> more) const {
-    more.insert(more.begin(), {"sync", "--to", "cumulus"});
+    more.insert(more.begin(), {"sync", "--to", "cumulus", "--run", here("site")});
     return run(more);
   }
 };
 
 TEST_F(BlacklistPorts, AreShutByTheProgramThatIsGivenTheLinesOfASwitch) {
   add("leaf1/swp2--leaf2/swp8");
-  const auto dry = ports({"--dir", here("drains"), "--run", here("site")});
+  const auto dry = ports({"--dir", here("drains"), "--new-dir"});
   EXPECT_EQ(dry.status, 1) << dry.err;
   EXPECT_THAT(dry.out, HasSubstr("undo: on leaf1: nv set interface swp2 link state up"));
   EXPECT_FALSE(std::filesystem::exists(here("given-to-leaf1")));
-  const auto applied = ports({"--dir", here("drains"), "--run", here("site"), "--apply"});
+  const auto applied = ports({"--dir", here("drains"), "--new-dir", "--apply"});
   EXPECT_EQ(applied.status, 0) << applied.err;
   EXPECT_EQ(text_of(here("given-to-leaf1")), "nv set interface swp2 link state down\nnv config apply -y\n");
 }
@@ -188,7 +188,8 @@ TEST_F(BlacklistPorts, AreShutByTheProgramThatIsGivenTheLinesOfASwitch) {
 TEST_F(BlacklistPorts, WordsThatDoNotGoTogetherAreRefused) {
   add("leaf1/swp2--leaf2/swp8");
   EXPECT_THAT(ports({}).err, HasSubstr("expected --dir DIR"));
-  EXPECT_THAT(ports({"--dir", here("nowhere"), "--apply"}).err, HasSubstr("nowhere: No such file"));
+  EXPECT_THAT(ports({"--dir", here("nowhere"), "--apply"}).err,
+              HasSubstr("nowhere/marks.json: there is no such file of marks"));
   EXPECT_THAT(run({"sync", "--to", "slurm", "--run", "x"}).err,
               HasSubstr("--run is of --to sonic and cumulus"));
   EXPECT_THAT(run({"sync", "--to", "sonic", "--dir", here("drains"), "--device", "mlx5_0"}).err,

@@ -12,7 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto marks = parse_port_marks({reinterpret_cast<const char*>(data), size}, "marks.json", "f");
   if (!marks) return 0;
   for (const auto& [link, shut] : *marks) {
-    if (!port_text(PortDialect::sonic, shut.port, true) || !mark_in_reason(shut.mark)) std::abort();
+    const bool is_port =
+        port_text(PortDialect::sonic, shut.port, true) || port_text(PortDialect::cumulus, shut.port, true);
+    if (!is_port || !mark_in_reason(shut.mark)) std::abort();
     if (shut.node.find('/') != std::string::npos) std::abort();
   }
   return 0;

@@ -1,6 +1,7 @@
 // Links that are shut by files for a site's own tool, from the ledger to what the tool is given.
 #include "balancer/export/port_target.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,8 +30,8 @@ constexpr const char* kFabric =
     "nodes: [{name: host1, kind: host}, {name: host2, kind: host}, {name: leaf1, kind: switch, tier: leaf},\n"
     "        {name: leaf2, kind: switch, tier: leaf}, {name: spine1, kind: switch, tier: spine},\n"
     "        {name: spine2, kind: switch, tier: spine}]\n"
-    "links: [{a: host1, b: leaf1}, {a: host2, b: leaf2}, {a: spine1, b: leaf1/Ethernet4},\n"
-    "        {a: spine2/Ethernet0, b: leaf1/Ethernet8}, {a: leaf2, b: spine1/Ethernet4},\n"
+    "links: [{a: host1, b: leaf1}, {a: host2, b: leaf2}, {a: spine1, b: leaf1/swp4},\n"
+    "        {a: spine2/swp9, b: leaf1/swp8}, {a: leaf2, b: spine1/swp4},\n"
     "        {a: leaf2, b: spine2}]\n";
 
 /// A ledger, a directory, and a tool that writes down what it is called with and ends with `tool_status`.
@@ -46,7 +47,7 @@ class Ports : public ::testing::Test {
 
   void set_status(int status) { std::ofstream(directory_.path() / "status") << status << '\n'; }
   PortTarget target(PortDialect dialect = PortDialect::cumulus) const {
-    return PortTarget(fabric_, dialect, {files_, tool_});
+    return PortTarget(fabric_, dialect, {files_, tool_, !std::filesystem::exists(files_ / "marks.json")});
   }
   void command(const blacklist::Command& one) {
     ASSERT_TRUE(ledger_.change({}, [&](blacklist::Ledger read) -> Result<blacklist::Stepped> {
@@ -100,31 +101,35 @@ class Ports : public ::testing::Test {
 TEST_F(Ports, AreShutAtTheLowerEndAndOpenedThereWithTheirMarks) {
   add("leaf1--spine1");
   EXPECT_THAT(sync(target()), IsEmpty());
-  EXPECT_THAT(calls(), ElementsAre("leaf1 nv set interface Ethernet4 link state downnv config apply -y"));
-  EXPECT_EQ(text_of(files_ / "leaf1.nv"), "nv set interface Ethernet4 link state down\nnv config apply -y\n");
+  EXPECT_THAT(calls(), ElementsAre("leaf1 nv set interface swp4 link state downnv config apply -y"));
+  EXPECT_EQ(text_of(files_ / "leaf1.nv"), "nv set interface swp4 link state down\nnv config apply -y\n");
   EXPECT_THAT(text_of(files_ / "marks.json"), AllOf(HasSubstr("spine1--leaf1"), HasSubstr("id=f:1")));
   EXPECT_EQ(marks(), 1u);
   EXPECT_THAT(sync(target()), IsEmpty());
   EXPECT_EQ(calls().size(), 1u) << "it stands";
   command(blacklist::Release{blacklist::EntryId(1), "anna"});
   sync(target());
-  EXPECT_EQ(calls().back(), "leaf1 nv set interface Ethernet4 link state upnv config apply -y");
+  EXPECT_EQ(calls().back(), "leaf1 nv set interface swp4 link state upnv config apply -y");
   EXPECT_THAT(text_of(files_ / "marks.json"), Not(HasSubstr("spine1--leaf1")));
   EXPECT_EQ(marks(), 0u);
 }
 
 TEST_F(Ports, OfOneSwitchAreOneFileWithPathsAndValuesForSonic) {
+  std::string sonic = kFabric;
+  for (auto at = sonic.find("swp"); at != std::string::npos; at = sonic.find("swp"))
+    sonic.replace(at, 3, "Ethernet");
+  fabric_ = files::parse_fabric_file(sonic, "test").value().fabric;
   add("leaf1--spine1");
   add("leaf1--spine2");
   add("leaf2--spine1");
   EXPECT_THAT(sync(target(PortDialect::sonic)), IsEmpty());
   EXPECT_EQ(calls().size(), 2u);
-  const auto leaf = nlohmann::json::parse(text_of(files_ / "leaf1.json"));
+  const auto leaf = nlohmann::json::parse(text_of(files_ / "leaf1.sonic"));
   ASSERT_EQ(leaf.size(), 2u);
   EXPECT_EQ(leaf[0]["path"], "/sonic-db:CONFIG_DB/localhost/PORT/Ethernet4/admin_status");
   EXPECT_EQ(leaf[1]["path"], "/sonic-db:CONFIG_DB/localhost/PORT/Ethernet8/admin_status");
   EXPECT_EQ(leaf[1]["value"], "down");
-  const auto spine = nlohmann::json::parse(text_of(files_ / "spine1.json"));
+  const auto spine = nlohmann::json::parse(text_of(files_ / "spine1.sonic"));
   EXPECT_EQ(spine.size(), 1u) << "at the end whose port has a name";
 }
 
@@ -197,15 +202,118 @@ TEST_F(Ports, OfARunThatWasKilledBesideItsToolAreMadeGoodByTheNext) {
   }
 }
 
-TEST_F(Ports, ThatWereShutAtAnotherPortAreOpenedThere) {
+/// The cables of leaf1's two ports are found to be the other way round.
+TEST_F(Ports, ThatTheFabricFileHasElsewhereNowStayAsTheyAreUntilTheirEntryIsReleased) {
   add("leaf1--spine1");
   sync(target());
   std::string moved = kFabric;
-  moved.replace(moved.find("leaf1/Ethernet4"), 15, "leaf1/Ethernet9");
+  moved.replace(moved.find("leaf1/swp4"), 10, "leaf1/swp7");
   fabric_ = files::parse_fabric_file(moved, "test").value().fabric;
+  EXPECT_THAT(sync(target()),
+              ElementsAre(HasSubstr("it was shut at leaf1/swp4, where the fabric file has it")));
+  EXPECT_EQ(calls().size(), 1u);
+  EXPECT_EQ(marks(), 1u);
+  command(blacklist::Release{blacklist::EntryId(1), "anna"});
+  EXPECT_THAT(sync(target()), IsEmpty());
+  EXPECT_THAT(calls().back(), HasSubstr("swp4 link state up"));
+  EXPECT_EQ(marks(), 0u);
+}
+
+TEST_F(Ports, OfALinkThatTheFabricFileLostAreOpenedOnceTheirEntryIsReleased) {
+  add("leaf1--spine1");
+  sync(target());
+  std::string lost = kFabric;
+  lost.erase(lost.find(" {a: spine1, b: leaf1/swp4},"), 28);
+  fabric_ = files::parse_fabric_file(lost, "test").value().fabric;
+  sync(target());
+  EXPECT_EQ(calls().size(), 1u) << "it stays as it is, also before any step has seen the new file";
+  EXPECT_EQ(marks(), 1u);
   command(blacklist::Release{blacklist::EntryId(1), "anna"});
   sync(target());
-  EXPECT_THAT(calls().back(), HasSubstr("Ethernet4 link state up"));
+  EXPECT_THAT(calls().back(), HasSubstr("swp4 link state up"));
+  EXPECT_EQ(marks(), 0u);
+}
+
+TEST_F(Ports, WhoseMarksCannotBeFoundAreNotTakenForOpen) {
+  add("leaf1--spine1");
+  sync(target());
+  const auto gone = directory_.path() / "gone";
+  std::filesystem::rename(files_, gone);
+  const auto nothing_is_concluded = [&] {
+    PortTarget its(fabric_, PortDialect::cumulus, {files_, tool_});
+    const auto look = look_at(site(its), ledger_.ledger());
+    return !look && look.error().kind == ErrorKind::absent;
+  };
+  EXPECT_TRUE(nothing_is_concluded()) << "no directory";
+  std::filesystem::create_directory(files_);
+  EXPECT_TRUE(nothing_is_concluded()) << "an empty one, as of a file server that is away";
+  std::filesystem::create_symlink("nowhere", files_ / "marks.json");
+  EXPECT_TRUE(nothing_is_concluded()) << "a link to nothing";
+  std::filesystem::remove_all(files_);
+  std::ofstream(files_) << "x";
+  EXPECT_TRUE(nothing_is_concluded()) << "a file";
+  std::filesystem::remove(files_);
+  std::filesystem::rename(gone, files_);
+  EXPECT_THAT(sync(target()), IsEmpty());
+  EXPECT_EQ(calls().size(), 1u);
+}
+
+TEST_F(Ports, ThatALostLedgerShutCountForTheCaps) {
+  policy_ = {};
+  fabric_ = files::parse_fabric_file(
+                [] {
+                  std::string text =
+                      "fabric: f\nnodes: [{name: host1, kind: host}, {name: leaf1, kind: switch, tier: leaf}";
+                  for (int i = 1; i <= 8; ++i)
+                    text += fmt::format(", {{name: spine{}, kind: switch, tier: spine}}", i);
+                  text += "]\nlinks: [{a: host1, b: leaf1}";
+                  for (int i = 1; i <= 8; ++i) text += fmt::format(", {{a: leaf1/swp{}, b: spine{}}}", i, i);
+                  return text + "]\n";
+                }(),
+                "test")
+                .value()
+                .fabric;
+  add("leaf1--spine1");
+  sync(target());
+  ledger_ = ModelLedger(fabric_, [] { return Fate::well; });
+  command(blacklist::Add{fabric_.find_link("leaf1--spine2").value(), std::chrono::hours(4), "card", "anna"});
+  ledger_.change({}, [](blacklist::Ledger read) -> Result<blacklist::Stepped> {
+    read.entries.at(0).id = blacklist::EntryId(2);
+    return blacklist::Stepped{std::move(read), {}};
+  });
+  EXPECT_THAT(sync(target()), ElementsAre(AllOf(HasSubstr("leaf1--spine2"), HasSubstr("held back"))));
+  EXPECT_EQ(calls().size(), 1u);
+}
+
+TEST_F(Ports, OneAtATimeInADirectory) {
+  add("leaf1--spine1");
+  std::ofstream(tool_, std::ios::trunc) << "#!/bin/sh\nexec flock -n " << files_.string()
+                                        << "/lock echo free >> " << directory_.path().string() << "/calls\n";
+  sync(target());
+  EXPECT_THAT(calls(), IsEmpty()) << "the tool could not have the lock while weft had it";
+}
+
+TEST_F(Ports, WhoseToolHangsAreTriedAfterTheOthers) {
+  add("leaf1--spine1");
+  set_status(3);
+  sync(target());
+  set_status(0);
+  add("leaf2--spine1");  // at spine1, which comes after leaf1 by name
+  sync(target());
+  EXPECT_THAT(calls().at(1), HasSubstr("leaf1"));
+  EXPECT_EQ(calls().size(), 3u);
+}
+
+TEST_F(Ports, ThatAreToBeShutOnceMoreAreUndoneByOpeningThem) {
+  add("leaf1--spine1");
+  set_status(3);
+  sync(target());
+  auto its = target();
+  const auto look = look_at(site(its), ledger_.ledger());
+  ASSERT_EQ(look->plan.changes.size(), 1u);
+  EXPECT_EQ(look->plan.changes[0].undo,
+            "on leaf1: nv set interface swp4 link state up && nv config apply -y");
+  EXPECT_THAT(look->plan.changes[0].before, HasSubstr("(not in effect)"));
 }
 
 TEST_F(Ports, AMarkThatTheLedgerDoesNotKnowIsAnOrphanAndStays) {
@@ -227,10 +335,10 @@ TEST_F(Ports, WhoseMarksAreDamagedOrOfAnotherFabricAreNotTouched) {
         R"({"schema": "weft.port_marks/1", "fabric": "f", "marks": {}})",
         R"({"schema": "weft.port_marks/1", "fabric": "f", "marks": [{"link": "leaf1--spine1"}]})",
         R"({"schema": "weft.port_marks/1", "fabric": "f", "marks": [{"link": "leaf1--spine1",
-           "switch": "../../etc", "port": "c", "mark": "weft: failed a id=f:1", "in_effect": true}]})",
+           "switch": "../../etc", "port": "swp1", "mark": "weft: failed a id=f:1", "in_effect": true}]})",
         R"({"schema": "weft.port_marks/1", "fabric": "f", "marks": [
-           {"link": "a", "switch": "b", "port": "c", "mark": "weft: failed a id=f:1", "in_effect": true},
-           {"link": "a", "switch": "b", "port": "c", "mark": "weft: failed a id=f:1", "in_effect": true}]})"}) {
+           {"link": "a", "switch": "b", "port": "swp1", "mark": "weft: failed a id=f:1", "in_effect": true},
+           {"link": "a", "switch": "b", "port": "swp1", "mark": "weft: failed a id=f:1", "in_effect": true}]})"}) {
     std::ofstream(files_ / "marks.json", std::ios::trunc) << text;
     auto its = target();
     EXPECT_FALSE(look_at(site(its), ledger_.ledger())) << text;
@@ -248,10 +356,13 @@ TEST_F(Ports, InADirectoryThatIsNotThereAreAPermissionThatSaysSo) {
 }
 
 TEST(PortText, TakesNoNameThatMeansMoreInAPathOrALine) {
-  for (const char* name : {"", "swp1 x", "Ethernet1/6", "a;b", "a\"b", "a\nb"})
+  for (const char* name : {"", "swp1 x", "Ethernet1/6", "swp1;b", "swp1\"", "swp1\n", "swp", "swp1s", "..",
+                           "etp1", "Ethernet", "Ethernet4.100", "eth0", "Eth1"})
     for (const auto dialect : {PortDialect::sonic, PortDialect::cumulus})
       EXPECT_FALSE(port_text(dialect, name, false)) << name;
   EXPECT_TRUE(port_text(PortDialect::cumulus, "swp1s0", true));
+  EXPECT_FALSE(port_text(PortDialect::sonic, "swp1", true));
+  EXPECT_FALSE(port_text(PortDialect::cumulus, "Ethernet4", true));
 }
 
 }  // namespace
