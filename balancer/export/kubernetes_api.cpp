@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 #include <httplib.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -134,6 +137,31 @@ class CallLimit {
   bool is_over_ = false;
 };
 
+/// Writing to a connection that has ended is an error, not a signal that ends the process: OpenSSL knows no
+/// MSG_NOSIGNAL. Of this thread alone.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    sigemptyset(&pipe_), sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending{};
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+  ~NoPipeSignal() {
+    const timespec at_once{};
+    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{}, before_{};
+  bool was_pending_ = false;
+};
+
 /// An answer, or why there is none.
 struct Reply {
   int status = 0;
@@ -160,7 +188,13 @@ class HttpApi final : public KubernetesApi {
     client_->set_socket_options([this](int socket) { limit_.watch(socket); });
   }
 
+  ~HttpApi() override {
+    const NoPipeSignal none;  // TLS says farewell
+    client_.reset();
+  }
+
   Result<std::string> call(const KubernetesCall& call) override {
+    const NoPipeSignal none;
     const auto end = Clock::now() + server_.limit;
     std::chrono::nanoseconds pause = kFirstPause;
     for (int tries = 1;; ++tries, pause *= 2) {
@@ -267,7 +301,7 @@ class HttpApi final : public KubernetesApi {
   const Place place_;
   const std::string token_;
   CallLimit limit_;
-  std::unique_ptr<httplib::ClientImpl> client_;  // ends before what it tells of its sockets
+  std::unique_ptr<httplib::ClientImpl> client_;  // ends first: it tells limit_ of its sockets
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The REST interface of a Kubernetes API server: a call and its answer, over TLS. Each call ends within a
-// limit, whatever the server does, and says why it failed without the token. One thread.
+// limit, whatever the server does (looking up its name takes as long as the resolver does), and says why it
+// failed without the token. One thread.
 #pragma once
 
 #include <filesystem>

@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "tests/fakes/fake_kubernetes.hpp"
@@ -149,6 +151,23 @@ TEST_F(KubernetesCalls, EndWhereTheServerHangs) {
   EXPECT_EQ(error.kind, ErrorKind::timeout);
   EXPECT_THAT(error.message, HasSubstr("no whole answer within 0.3 s"));
   server_.is_ending = true;
+}
+
+std::atomic<int> pipe_signals = 0;
+pthread_t asking_thread{};
+
+TEST_F(KubernetesCalls, RaiseNoSignalWhereAConnectionHasEnded) {
+  asking_thread = pthread_self();
+  pipe_signals = 0;
+  const auto before =
+      signal(SIGPIPE, [](int) { pipe_signals += pthread_equal(pthread_self(), asking_thread); });
+  answer_with([&](auto&) {
+    for (int i = 0; i < 200 && !server_.is_ending; ++i) std::this_thread::sleep_for(10ms);
+  });
+  EXPECT_EQ(error_of(server(200ms)).kind, ErrorKind::timeout);
+  server_.is_ending = true;
+  signal(SIGPIPE, before);
+  EXPECT_EQ(pipe_signals, 0);
 }
 
 TEST_F(KubernetesCalls, EndWhereAnAnswerComesByteByByte) {
