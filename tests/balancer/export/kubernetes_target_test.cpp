@@ -270,6 +270,38 @@ TEST_F(KubernetesSite, CompletesWhatARunThatEndedBetweenTaintAndConditionLeft) {
   EXPECT_TRUE(entry().marks.empty());
 }
 
+/// The first run gets no answer from a call on, each in its turn.
+TEST_F(KubernetesSite, CompletesOrUndoesWhatARunThatEndedAtAnyCallLeft) {
+  for (const bool is_wanted : {true, false}) {
+    int last = 0;  // call of the first run
+    for (bool has_ended = true; has_ended;) {
+      ++last;
+      SCOPED_TRACE(fmt::format("ends at call {}, {}", last, is_wanted ? "still wanted" : "released"));
+      ledger_ = ModelLedger(fabric_, [] { return Fate::well; });
+      add("host1");
+      std::atomic<int> calls = 0;
+      server_.meddle([&](const auto&, auto& response) {
+        if (++calls < last) return false;
+        return FakeKubernetes::refuse(response, 418, "", "dead"), true;
+      });
+      open();
+      static_cast<void>(sync());
+      server_.meddle({});
+      has_ended = calls >= last;
+      open();
+      if (!is_wanted) release();
+      ASSERT_EQ(sync(), 0u);
+      EXPECT_EQ(server_.taints("host1").size(), is_wanted ? 1u : 0u);
+      EXPECT_EQ(server_.condition("host1").empty(), !is_wanted);
+      EXPECT_EQ(entry().marks.size(), is_wanted ? 2u : 0u);
+      if (is_wanted) release();
+      ASSERT_EQ(sync(), 0u);
+      ASSERT_THAT(server_.taints("host1"), IsEmpty());
+    }
+    EXPECT_GT(last, 10);
+  }
+}
+
 TEST_F(KubernetesSite, TakesAChangeThatWasMadeThoughItsAnswerWasLostForMade) {
   std::atomic<int> lost = 0;
   server_.meddle([&](const auto& request, auto& response) {
