@@ -59,14 +59,13 @@ OptionParser topology_export_options() {
       "Writes the network as Slurm's topology/tree has it, so that a job's nodes are near together. What is "
       "joined at a tier, by\nhowever many switches, is one switch there. Exit status 1 when it falls into "
       "parts or hosts have no cable.",
-      "  weft topology export fabric.yaml --to topology.conf --nodes \"$(sinfo -a -h -o %N)\" \\\n      "
-      "--file "
-      "/etc/slurm/topology.conf\n");
+      "  weft topology export cluster.yaml --to topology.conf --nodes 'gpu[001-064]' --file topology.conf\n");
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file")(
       "to", po::value<std::string>()->value_name("FORMAT"),
       "topology.conf, or topology.yaml of Slurm 25.05 and later")(
       "nodes", po::value<std::string>()->value_name("LIST"),
-      "the nodes of Slurm, as gpu[001-064],login2: each must be a host of the fabric, and other hosts are "
+      "the nodes of Slurm (sinfo -a -h -o %N), as gpu[001-064],login2: each must be a host of the fabric, "
+      "and other hosts are "
       "left out")("file", po::value<std::string>()->value_name("PATH"),
                   "where to write it, as a whole, instead of stdout");
   parser.positional("fabric", 1);
