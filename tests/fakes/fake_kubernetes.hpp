@@ -26,6 +26,7 @@ class FakeKubernetes {
   using Json = nlohmann::json;
   using Request = httplib::Request;
   using Response = httplib::Response;
+  static constexpr const char* kTokenEnd = "+&=";  // of lists: characters that a query has to escape
   static constexpr const char* kToken = "abc.def-123_of-a-test";
 
   FakeKubernetes()
@@ -178,13 +179,16 @@ class FakeKubernetes {
   void list(const Request& request, Response& response) const {
     const auto limit =
         request.has_param("limit") ? std::stoul(request.get_param_value("limit")) : nodes_.size();
-    const auto after = request.get_param_value("continue");
+    auto after = request.get_param_value("continue");
+    if (!after.empty() && !after.ends_with(kTokenEnd))
+      return refuse(response, 410, "Expired", "the provided continue parameter is no token");
+    if (!after.empty()) after.resize(after.size() - std::string(kTokenEnd).size());
     Json body{
         {"kind", "NodeList"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"items", Json::array()}};
-    for (auto at = nodes_.upper_bound(after.substr(0, after.find('+'))); at != nodes_.end(); ++at) {
+    for (auto at = nodes_.upper_bound(after); at != nodes_.end(); ++at) {
       if (body["items"].size() == limit) {
-        // With characters that a query has to escape.
-        body["metadata"]["continue"] = body["items"].back()["metadata"]["name"].get<std::string>() + "+&=";
+        body["metadata"]["continue"] =
+            body["items"].back()["metadata"]["name"].get<std::string>() + kTokenEnd;
         break;
       }
       auto item = at->second;

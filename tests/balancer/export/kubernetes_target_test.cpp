@@ -315,6 +315,33 @@ TEST_F(KubernetesSite, TakesAChangeThatWasMadeThoughItsAnswerWasLostForMade) {
   EXPECT_THAT(server_.taints("host1"), ElementsAre(kOurTaint));
 }
 
+TEST_F(KubernetesSite, AsksAServerThatDoesNotAnswerNotForEachOfMany) {
+  server_.meddle([](const auto& request, auto& response) {
+    if (request.method != "PATCH") return false;
+    FakeKubernetes::refuse(response, 503, "ServiceUnavailable");
+    response.set_header("Retry-After", "60");
+    return true;
+  });
+  std::vector<Change> changes;
+  for (const char* host : {"host1", "host2", "host3"})
+    changes.push_back({.act = Act::put, .object = host, .before = "in service", .set = kOurTaint});
+  const auto done = target_->apply(changes);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::absent);
+  EXPECT_EQ(server_.calls_of("PATCH"), 1u);
+}
+
+TEST_F(KubernetesSite, MakesTheOtherChangesWhereOneIsRefused) {
+  set_taints("host1", Json::array({taint("weft/fabric", "by-hand")}));
+  std::vector<Change> changes;
+  for (const char* host : {"host1", "host2"})
+    changes.push_back({.act = Act::put, .object = host, .before = "in service", .set = kOurTaint});
+  const auto done = target_->apply(changes);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::conflict);
+  EXPECT_THAT(server_.taints("host2"), ElementsAre(kOurTaint));
+}
+
 TEST_F(KubernetesSite, SaysBeforeAnyChangeThatItMayNot) {
   for (const char* what : {"nodes/status", "nodes"}) {
     server_.deny(what);
