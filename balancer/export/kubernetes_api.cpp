@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <httplib.h>
-#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -18,6 +16,7 @@
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/os/file_descriptor.hpp"
+#include "topology/os/pipe_signal.hpp"
 #include "topology/os/private_file.hpp"
 
 namespace weft::exports {
@@ -137,31 +136,6 @@ class CallLimit {
   bool is_over_ = false;
 };
 
-/// Writing to a connection that has ended is an error, not a signal that ends the process: OpenSSL knows no
-/// MSG_NOSIGNAL. Of this thread alone.
-class NoPipeSignal {
- public:
-  NoPipeSignal() {
-    sigemptyset(&pipe_), sigaddset(&pipe_, SIGPIPE);
-    sigset_t pending{};
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-  ~NoPipeSignal() {
-    const timespec at_once{};
-    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t pipe_{}, before_{};
-  bool was_pending_ = false;
-};
-
 /// An answer, or why there is none.
 struct Reply {
   int status = 0;
@@ -189,12 +163,12 @@ class HttpApi final : public KubernetesApi {
   }
 
   ~HttpApi() override {
-    const NoPipeSignal none;  // TLS says farewell
+    const os::NoPipeSignal none;  // TLS says farewell
     client_.reset();
   }
 
   Result<std::string> call(const KubernetesCall& call) override {
-    const NoPipeSignal none;
+    const os::NoPipeSignal none;
     const auto end = Clock::now() + server_.limit;
     std::chrono::nanoseconds pause = kFirstPause;
     for (int tries = 1;; ++tries, pause *= 2) {

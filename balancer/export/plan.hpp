@@ -30,6 +30,7 @@ struct Plan {
   };
   std::vector<Undone> undone;
   std::vector<std::string> left_alone;  // what is others', absent, or stopped by a cap, in words
+  std::size_t refused = 0;              // of these, changes that the target itself cannot make
   std::vector<std::string> orphans;     // objects with a mark of ours that the ledger does not know
 
   bool would_change() const { return !changes.empty() || !settled.empty() || !undone.empty(); }

@@ -258,6 +258,8 @@ void plan_anew(const Site& site, Look& look, Ledger ledger) {
   look.plan =
       plan_changes(site.target, look.ledger, site.fabric, look.translation, look.standings, site.policy.caps);
   const auto refusals = site.target.prepare(look.plan.changes);
+  look.plan.refused = static_cast<std::size_t>(
+      std::ranges::count_if(refusals, [](const std::string& why) { return !why.empty(); }));
   std::vector<Change> left;
   for (std::size_t i = 0; i < refusals.size(); ++i)
     if (Change& change = look.plan.changes[i]; refusals[i].empty())
@@ -279,7 +281,7 @@ Result<std::size_t> apply(const Site& site, Look& look) {
     WEFT_TRY(look, look_at(site, std::move(ledger)));
   }
   WEFT_TRY(const auto not_put, make_changes(site, look.plan.changes, {Act::put}));
-  return not_taken + not_put;
+  return not_taken + not_put + look.plan.refused;
 }
 
 }  // namespace weft::exports

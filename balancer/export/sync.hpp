@@ -39,8 +39,8 @@ void plan_anew(const Site& site, Look& look, blacklist::Ledger ledger);
 /// their other marks come off; what the target showed of marks is written down; then the changes are made,
 /// in batches: what comes off first, and what is put by a plan made anew after that: only what did come off
 /// makes room under a cap. `look` is then what was planned in the end. The number of changes that did not
-/// come to stand, each with its event. An Error: what stands at the target is not known; intents stay in the
-/// ledger.
+/// come to stand, each with its event, and of those that the target cannot make. An Error: what stands at the
+/// target is not known; intents stay in the ledger.
 Result<std::size_t> apply(const Site& site, Look& look);
 
 }  // namespace weft::exports

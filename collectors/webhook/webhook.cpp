@@ -15,6 +15,7 @@
 #include "collectors/webhook/event_queue.hpp"
 #include "topology/base/check.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/os/pipe_signal.hpp"
 #include "topology/os/private_file.hpp"
 
 namespace weft::webhook {
@@ -100,6 +101,7 @@ class HttpWebhook final : public Webhook {
     httplib::Headers headers{{"X-Weft-Event", delivery.id}, {"User-Agent", "weft"}};
     if (!options_.secret.empty())
       headers.emplace("X-Weft-Signature", signature(options_.secret, wall_seconds(), delivery.body));
+    const os::NoPipeSignal none;  // a receiver that hangs up ends no watcher
     const auto result = client_.Post(url_.path, headers, delivery.body, "application/json");
     if (!result) return {Answer::again, fmt::format("{}: {}", url_.server, to_string(result.error()))};
     const Answer answer = answer_of(result->status);

@@ -74,6 +74,7 @@ class Ports : public ::testing::Test {
     if (!look) return {look.error().message};
     const auto refused = apply(site(target), *look);
     if (!refused) return {refused.error().message};
+    not_made_ = *refused;
     return look->plan.left_alone;
   }
   Words calls() const {
@@ -94,6 +95,7 @@ class Ports : public ::testing::Test {
   TestDirectory directory_;
   std::filesystem::path files_ = directory_.path() / "files", tool_ = directory_.path() / "tool";
   std::string told_;
+  std::size_t not_made_ = 0;
   ModelLedger ledger_{fabric_, [] { return Fate::well; }};
   blacklist::Now now_{UtcTime(std::chrono::seconds(1'800'000'000)), std::chrono::minutes(10), "boot"};
 };
@@ -139,6 +141,7 @@ TEST_F(Ports, WithoutANameAreRefusedBeforeAnythingIsChanged) {
                                                 HasSubstr("give port_names in the fabric file"))));
   EXPECT_THAT(calls(), IsEmpty());
   EXPECT_EQ(marks(), 0u);
+  EXPECT_EQ(not_made_, 1u);
 }
 
 TEST_F(Ports, OfASwitchWhoseToolFailsAreTriedAgainAndTheOthersStand) {
