@@ -16,7 +16,7 @@ namespace weft::exports {
 /// Has nodes, or switches below it.
 struct SlurmSwitch {
   std::string name;  // of the switches that it stands for: `leaf3`, `spine1-spine8`
-  std::vector<std::string> nodes, switches;
+  std::vector<std::string> nodes{}, switches{};
   friend bool operator==(const SlurmSwitch&, const SlurmSwitch&) = default;
 };
 
