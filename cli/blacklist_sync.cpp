@@ -94,8 +94,8 @@ void say(const Plan& plan, const Translation& translation) {
   for (const std::string& words : translation.advice) print_stderr("weft: {}\n", words);
 }
 
-Result<int> applied(const Site& site, Look& look) {
-  const auto refused = exports::apply(site, look);
+Result<int> applied(const Site& site, Look& look, exports::Puts puts = exports::Puts::made) {
+  const auto refused = exports::apply(site, look, puts);
   say(look.plan, look.translation);
   if (!refused) return pass_on(refused);
   return *refused == 0 ? kExitHealthy : kExitDegraded;
@@ -172,7 +172,7 @@ Result<int> undo(const po::variables_map& values) {
   if (!apply) return shown(values, site, look);
   print_events(stepped.events);
   const bool is_left = !look.plan.left_alone.empty();
-  WEFT_TRY(const int status, applied(site, look));
+  WEFT_TRY(const int status, applied(site, look, exports::Puts::none));
   return is_left ? kExitDegraded : status;
 }
 

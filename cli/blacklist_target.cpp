@@ -72,8 +72,10 @@ Result<exports::KubernetesServer> kubernetes_server(const po::variables_map& val
   return server;
 }
 
-Result<std::unique_ptr<Target>> open_kubernetes(const po::variables_map& values, Nanoseconds limit) {
+Result<std::unique_ptr<Target>> open_kubernetes(const po::variables_map& values, const Fabric& fabric,
+                                                Nanoseconds limit) {
   exports::KubernetesKeys keys;
+  keys.fabric = fabric.name();
   if (auto taint = text_option(values, "kube-taint")) {
     if (const auto colon = taint->find(':'); colon != std::string::npos) {
       keys.effect = taint->substr(colon + 1);
@@ -111,7 +113,7 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   for (const char* name : {"dir", "run", "new-dir"})
     if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to sonic and cumulus", name);
   if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(exports::SlurmCalls{.limit = limit});
-  if (*to == "kubernetes") return open_kubernetes(values, limit);
+  if (*to == "kubernetes") return open_kubernetes(values, fabric, limit);
   if (to->starts_with(kProgram) && to->size() > kProgram.size())
     return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), limit);
   return fail(

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -117,7 +118,8 @@ std::string out_of_service(const KubernetesNode& node) {
 }
 
 bool is_ours(const KubernetesNode::Taint& taint, const KubernetesKeys& keys) {
-  return taint.key == keys.taint && mark_in_value(taint.value);
+  const auto mark = taint.key == keys.taint ? mark_in_value(taint.value) : std::nullopt;
+  return mark && (keys.fabric.empty() || entry_of(keys.fabric, *mark));
 }
 
 std::string shown(const KubernetesNode::Taint& taint) {
@@ -125,18 +127,21 @@ std::string shown(const KubernetesNode::Taint& taint) {
 }
 
 Standing taint_standing(const KubernetesNode& node, const std::string& object, const KubernetesKeys& keys) {
-  std::vector<std::string> ours, theirs;
-  std::optional<std::string> mark;
+  std::vector<std::string> theirs;
+  const KubernetesNode::Taint* ours = nullptr;
   for (const auto& taint : node.taints) {
     if (taint.key != keys.taint) continue;
-    (is_ours(taint, keys) ? ours : theirs).push_back(shown(taint));
-    if (!mark) mark = mark_in_value(taint.value);
+    if (is_ours(taint, keys) && !ours)
+      ours = &taint;
+    else
+      theirs.push_back(shown(taint));
   }
-  if (mark)
+  if (ours)
     return {.object = object,
             .whose = Whose::weft,
-            .text = fmt::format("{}", fmt::join(ours, ",")),
-            .mark = mark};
+            .text = shown(*ours),
+            .mark = mark_in_value(ours->value),
+            .in_effect = ours->effect == keys.effect};
   const auto why = theirs.empty() ? out_of_service(node) : fmt::format("{}", fmt::join(theirs, ","));
   if (why.empty()) return {.object = object, .text = "in service"};
   return {.object = object, .whose = Whose::others, .text = why};
@@ -149,7 +154,7 @@ Standing condition_standing(const KubernetesNode& node, const std::string& objec
   if (found == node.conditions.end()) {
     auto standing = taint_standing(node, object, keys);
     if (standing.whose == Whose::others) return standing;
-    return {.object = object, .text = "no condition"};
+    return {.object = object, .text = "no condition", .lasts = false};
   }
   const auto mark = found->status == "True" ? mark_in_reason(found->message) : std::nullopt;
   if (mark) return {.object = object, .whose = Whose::weft, .text = found->message, .mark = mark};
@@ -186,14 +191,14 @@ std::optional<std::string> mark_set(const KubernetesObject& object, const Change
   return std::nullopt;
 }
 
-/// The list as a whole: those of others as they were read, and ours with that mark, if any.
-std::string taint_patch(const KubernetesNode& node, const std::optional<std::string>& mark,
-                        const KubernetesKeys& keys) {
+/// The list as a whole: all as they were read but that one, and ours with that mark, if any.
+std::string taint_patch(const KubernetesNode& node, std::string_view before,
+                        const std::optional<std::string>& mark, const KubernetesKeys& keys) {
   nlohmann::json patch;
   patch["metadata"]["resourceVersion"] = node.version;
   auto& taints = patch["spec"]["taints"] = nlohmann::json::array();
   for (const auto& taint : node.taints)
-    if (!is_ours(taint, keys)) taints.push_back(nlohmann::json::parse(taint.json));
+    if (shown(taint) != before) taints.push_back(nlohmann::json::parse(taint.json));
   if (mark) taints.push_back({{"key", keys.taint}, {"value", mark_value(*mark)}, {"effect", keys.effect}});
   return patch.dump();
 }
@@ -223,6 +228,7 @@ Result<KubernetesNodes> parse_kubernetes_nodes(std::string_view text) {
   KubernetesNodes list;
   WEFT_TRY(const auto metadata, root.need("metadata"));
   WEFT_TRY(list.next, text_or_empty(metadata, "continue"));
+  if (!json.contains("items")) return root.error("it has no items");
   const auto items = root.find("items");  // Go writes null for none
   if (!items) return list;
   WEFT_TRY(const auto size, items->size());
@@ -285,6 +291,22 @@ std::optional<Standing> standing_of(const KubernetesNode& node, const std::strin
   return std::nullopt;
 }
 
+std::vector<std::string> marked_objects(const KubernetesNode& node, const KubernetesKeys& keys) {
+  std::vector<std::string> candidates{node.name, condition_object(node.name)};
+  for (const auto& [key, value] : node.labels) {
+    std::uint32_t rail = 0;
+    if (!key.starts_with(keys.rail)) continue;
+    const char* end = key.data() + key.size();
+    const auto read = std::from_chars(key.data() + keys.rail.size(), end, rail);
+    if (read.ec == std::errc() && read.ptr == end) candidates.push_back(rail_object(node.name, rail));
+  }
+  std::erase_if(candidates, [&](const std::string& object) {
+    const auto standing = standing_of(node, object, keys);
+    return !standing || standing->whose != Whose::weft;
+  });
+  return candidates;
+}
+
 Result<std::optional<NodePatch>> patch_for(const KubernetesNode& node, const Change& change,
                                            const KubernetesKeys& keys, std::string_view time) {
   const auto object = parse_kubernetes_object(change.object);
@@ -304,7 +326,7 @@ Result<std::optional<NodePatch>> patch_for(const KubernetesNode& node, const Cha
                 standing->text);
   switch (object->part) {
     case Part::taint:
-      return NodePatch{.body = taint_patch(node, mark, keys)};
+      return NodePatch{.body = taint_patch(node, change.before, mark, keys)};
     case Part::condition:
       return NodePatch{.of_status = true,
                        .body = is_take ? no_condition_patch(keys, node.version)

@@ -59,6 +59,9 @@ Result<AccessAnswer> parse_access_answer(std::string_view text);
 std::optional<Standing> standing_of(const KubernetesNode& node, const std::string& object,
                                     const KubernetesKeys& keys);
 
+/// The objects of that node with a mark of the form that weft's have.
+std::vector<std::string> marked_objects(const KubernetesNode& node, const KubernetesKeys& keys);
+
 /// A PATCH of a node, or of its status.
 struct NodePatch {
   bool of_status = false;

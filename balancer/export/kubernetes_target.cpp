@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMostByName = 16;
 constexpr int kPage = 100;       // nodes of an answer: some 2 MB
 constexpr int kMostPages = 200;  // four times the nodes that a cluster may have by its documentation
+constexpr int kMostSilent = 3;   // calls in a row without an answer: the server is away
 constexpr int kMostWriters = 5;  // that change a node between our reading and our writing
 constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
@@ -52,6 +53,7 @@ Result<KubernetesNode> KubernetesTarget::get(const std::string& name) {
 
 Result<std::map<std::string, KubernetesNode>> KubernetesTarget::list(const std::set<std::string>& names) {
   std::map<std::string, KubernetesNode> nodes;
+  std::set<std::string> parts;
   std::string next;
   for (int page = 0; page < kMostPages; ++page) {
     auto path = fmt::format("/api/v1/nodes?limit={}", kPage);
@@ -62,6 +64,8 @@ Result<std::map<std::string, KubernetesNode>> KubernetesTarget::list(const std::
       if (names.contains(node.name)) nodes.insert_or_assign(node.name, std::move(node));
     next = std::move(list.next);
     if (next.empty()) return nodes;
+    if (!parts.insert(next).second)
+      return fail(ErrorKind::invalid_input, "the API server's list of nodes goes in a circle");
   }
   return fail(ErrorKind::invalid_input, "the API server's list of nodes has no end after {} parts",
               kMostPages);
@@ -74,13 +78,14 @@ Result<std::vector<Standing>> KubernetesTarget::read(std::span<const std::string
   std::map<std::string, KubernetesNode> nodes;
   if (names.size() > kMostByName) {
     WEFT_TRY(nodes, list(names));
-  } else {
-    for (const std::string& name : names) {
-      auto node = get(name);
-      if (!node && node.error().kind == ErrorKind::not_found) continue;
-      if (!node) return pass_on(node);
-      nodes.emplace(name, std::move(*node));
-    }
+  }
+  // Also of a list: what a part of it lacks would count as gone, and so would its marks.
+  for (const std::string& name : names) {
+    if (nodes.contains(name)) continue;
+    auto node = get(name);
+    if (!node && node.error().kind == ErrorKind::not_found) continue;
+    if (!node) return pass_on(node);
+    nodes.emplace(name, std::move(*node));
   }
   has_seen_a_node_ = has_seen_a_node_ || !nodes.empty();
   // Of another cluster, all marks would count as gone.
@@ -96,6 +101,12 @@ Result<std::vector<Standing>> KubernetesTarget::read(std::span<const std::string
     if (at == nodes.end()) continue;
     if (auto standing = standing_of(at->second, object, keys_)) standings.push_back(std::move(*standing));
   }
+  // Marks of which a ledger that was lost knows nothing, on the same nodes.
+  const std::set<std::string> asked(objects.begin(), objects.end());
+  for (const auto& [name, node] : nodes)
+    for (const std::string& object : marked_objects(node, keys_))
+      if (!asked.contains(object))
+        if (auto standing = standing_of(node, object, keys_)) standings.push_back(std::move(*standing));
   return standings;
 }
 
@@ -121,13 +132,17 @@ Result<void> KubernetesTarget::make(const Change& change) {
 
 Result<void> KubernetesTarget::apply(std::span<const Change> changes) {
   Result<void> first;
+  int silent = 0;
   for (const Change& change : changes) {
     const auto done = make(change);
+    if (done) silent = 0;
     if (done) continue;
     if (first) first = done;
-    // A server that does not answer is not asked for each of many.
+    // A server that does not answer is not asked for each of many; one node that is refused, or slow, keeps
+    // no other from its turn.
     const auto kind = done.error().kind;
-    if (kind == ErrorKind::timeout || kind == ErrorKind::absent || kind == ErrorKind::permission) return done;
+    silent = kind == ErrorKind::timeout || kind == ErrorKind::absent ? silent + 1 : 0;
+    if (silent == kMostSilent) return first;
   }
   return first;
 }

@@ -78,6 +78,10 @@ Result<void> check_keys(const KubernetesKeys& keys) {
   for (const std::string& key : {keys.taint, keys.rail + "1"})
     if (!is_key(key))
       return fail(ErrorKind::usage, "'{}': expected a key of Kubernetes: NAME or DNS.SUBDOMAIN/NAME", key);
+  for (const std::string& key : {keys.taint, keys.rail})
+    if (const auto domain = key.substr(0, key.find('/'));
+        domain != key && (domain == "kubernetes.io" || domain.ends_with(".kubernetes.io")))
+      return fail(ErrorKind::usage, "'{}' is a key of Kubernetes' own", key);
   if (std::ranges::find(kEffects, keys.effect) == kEffects.end())
     return fail(ErrorKind::usage, "'{}': expected NoSchedule, PreferNoSchedule or NoExecute", keys.effect);
   if (!is_qualified(keys.condition, kLongestType))

@@ -18,6 +18,7 @@ struct KubernetesKeys {
   std::string effect = "NoSchedule";  // PreferNoSchedule, NoExecute
   std::string condition = "WeftFabric";
   std::string rail = "weft/rail";  // of a label; the number of the rail follows
+  std::string fabric{};  // whose marks are ours: those of other fabrics are others'; empty: all of that form
 };
 /// Error: usage, what the API would refuse, or two that are one.
 Result<void> check_keys(const KubernetesKeys& keys);

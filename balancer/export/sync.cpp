@@ -152,7 +152,8 @@ class Batch {
   /// What was ended for its time may have begun something that goes on, and a port may show late that it is
   /// disabled: an intent does no harm, a mark that nobody knows of does.
   bool may_come_yet(bool was_tried) const {
-    return was_tried && (site_.target.may_cut_off() || (!said_ && said_.error().kind == ErrorKind::timeout));
+    if (!was_tried || site_.target.may_cut_off()) return was_tried;
+    return !said_ && (said_.error().kind == ErrorKind::timeout || said_.error().kind == ErrorKind::absent);
   }
   /// Whose mark was to be passed on. Null: it was; of a standing without an id nothing else would tell.
   void close_other(Entry& other, const Change& change, const Standing* standing) {
@@ -269,11 +270,12 @@ void plan_anew(const Site& site, Look& look, Ledger ledger) {
   look.plan.changes = std::move(left);
 }
 
-Result<std::size_t> apply(const Site& site, Look& look) {
+Result<std::size_t> apply(const Site& site, Look& look, Puts puts) {
   if (!look.plan.changes.empty()) WEFT_TRY_VOID(site.target.check_rights());
   WEFT_TRY_VOID(respect(site, look));
   WEFT_TRY_VOID(settle(site, look.plan.settled));
   WEFT_TRY(const auto not_taken, make_changes(site, look.plan.changes, {Act::take, Act::pass}));
+  if (puts == Puts::none) return not_taken + look.plan.refused;
   // What came off makes room for what a cap held back; what did not, does not.
   const auto takes = [](const Change& change) { return change.act == Act::take; };
   if (std::ranges::any_of(look.plan.changes, takes)) {

@@ -41,6 +41,8 @@ void plan_anew(const Site& site, Look& look, blacklist::Ledger ledger);
 /// makes room under a cap. `look` is then what was planned in the end. The number of changes that did not
 /// come to stand, each with its event, and of those that the target cannot make. An Error: what stands at the
 /// target is not known; intents stay in the ledger.
-Result<std::size_t> apply(const Site& site, Look& look);
+/// With `Puts::none` nothing is put, whatever there is room for.
+enum class Puts : std::uint8_t { made, none };
+Result<std::size_t> apply(const Site& site, Look& look, Puts puts = Puts::made);
 
 }  // namespace weft::exports

@@ -361,7 +361,10 @@ TEST_F(BlacklistSync, UndoTakesTheMarksOffAndHoldsTheEntry) {
   EXPECT_EQ(dry.status, 1);
   EXPECT_THAT(dry.out, AllOf(HasSubstr("take host1"), Not(HasSubstr("host2"))));
   EXPECT_THAT(at("host1"), HasSubstr("DRAIN"));
+  add("host3");
   EXPECT_EQ(run({"undo", "1", "--to", "slurm", "--apply"}).status, 0);
+  EXPECT_EQ(at("host3"), idle_) << "an undo puts nothing";
+  EXPECT_EQ(run({"release", "3"}).status, 0);
   EXPECT_EQ(at("host1"), idle_);
   EXPECT_THAT(at("host2"), HasSubstr("DRAIN"));
   EXPECT_EQ(sync().out, "") << "it is held";

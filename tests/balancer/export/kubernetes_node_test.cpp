@@ -200,8 +200,15 @@ TEST(KubernetesWords, AreThoseOfTheApi) {
   EXPECT_EQ(entry_of("pod7", *mark_in_value("weft.pod7.3")), EntryId(3));
 }
 
+TEST(KubernetesNode, AListWithoutItemsIsNone) {
+  EXPECT_FALSE(parse_kubernetes_nodes(R"({"kind":"NodeList","metadata":{}})"));
+  EXPECT_TRUE(parse_kubernetes_nodes(R"({"kind":"NodeList","metadata":{},"items":null})"));
+}
+
 TEST(KubernetesWords, RefuseKeysThatTheApiWould) {
   const auto is_fine = [](KubernetesKeys keys) { return check_keys(keys).has_value(); };
+  EXPECT_FALSE(is_fine({.taint = "node.kubernetes.io/unschedulable"}));
+  EXPECT_FALSE(is_fine({.rail = "kubernetes.io/rail"}));
   EXPECT_TRUE(is_fine({}));
   EXPECT_TRUE(
       is_fine({.taint = "fabric", .effect = "NoExecute", .condition = "Site.Fabric", .rail = "a.example/r"}));
