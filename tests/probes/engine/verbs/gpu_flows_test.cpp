@@ -29,16 +29,18 @@ packet::BufferFactory of_bad_gpu(std::shared_ptr<const gpu::CudaContext> context
   };
 }
 
-using GpuMaker = Result<std::shared_ptr<const gpu::CudaContext>> (*)();
-Result<std::shared_ptr<const gpu::CudaContext>> fake_gpu() {
+enum class Gpu { fake, real };
+
+Result<std::shared_ptr<const gpu::CudaContext>> open_gpu(Gpu which) {
+  if (which == Gpu::real) return gpu::real_gpu();
   WEFT_TRY(const auto library, gpu::CudaLibrary::load(WEFT_FAKE_CUDA));
   return gpu::CudaContext::open(library, 0);
 }
 
-class GpuFlows : public ::testing::TestWithParam<std::tuple<GpuMaker, FlowOperation>> {
+class GpuFlows : public ::testing::TestWithParam<std::tuple<Gpu, FlowOperation>> {
  protected:
   void SetUp() override {
-    const auto gpu = std::get<0>(GetParam())();
+    const auto gpu = open_gpu(std::get<0>(GetParam()));
     if (!gpu) GTEST_SKIP() << gpu.error().message;
     memory = of_gpu(*gpu);
     bad_memory = of_bad_gpu(*gpu);
@@ -51,11 +53,10 @@ std::string name_of_gpu_flow(const ::testing::TestParamInfo<GpuFlows::ParamType>
   return std::string(to_string(std::get<1>(tested.param)));
 }
 INSTANTIATE_TEST_SUITE_P(OnAFake, GpuFlows,
-                         ::testing::Combine(::testing::Values(&fake_gpu), every_operation()),
+                         ::testing::Combine(::testing::Values(Gpu::fake), every_operation()),
                          name_of_gpu_flow);
 INSTANTIATE_TEST_SUITE_P(OnAGpu, GpuFlows,
-                         ::testing::Combine(::testing::Values(+[] { return gpu::real_gpu(); }),
-                                            every_operation()),
+                         ::testing::Combine(::testing::Values(Gpu::real), every_operation()),
                          name_of_gpu_flow);
 
 TEST_P(GpuFlows, CarryThePatternAndProbesStayInTheHostsMemory) {
