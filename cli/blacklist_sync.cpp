@@ -110,7 +110,7 @@ Result<int> shown(const po::variables_map& values, const Site& site, const Look&
     fmt::print("{}", diff_of(look.plan));
   say(look.plan, look.translation);
   if (look.plan.would_change()) print_stderr("weft: nothing was changed: --apply does it\n");
-  return look.plan.would_change() ? kExitDegraded : kExitHealthy;
+  return look.plan.would_change() || look.plan.refused > 0 ? kExitDegraded : kExitHealthy;
 }
 
 /// Of what stands now, which is looked at once more.

@@ -1,5 +1,9 @@
 #include "cli/blacklist_target.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "balancer/export/exec_target.hpp"
@@ -17,6 +21,7 @@ using exports::Target;
 
 constexpr auto kLongestCall = std::chrono::minutes(10);
 constexpr std::string_view kProgram = "exec:";
+constexpr std::array<std::string_view, 5> kTargets{"slurm", "kubernetes", "opensm", "sonic", "cumulus"};
 constexpr auto kKubernetesOptions = {"kube-server", "kube-token-file", "kube-ca",
                                      "kube-taint",  "kube-condition",  "kube-rail"};
 
@@ -102,6 +107,10 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   if (given && (*given < std::chrono::seconds(1) || *given > kLongestCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
   const Nanoseconds limit = given.value_or(exports::SlurmCalls().limit);
+  const bool is_program = to->starts_with(kProgram) && to->size() > kProgram.size();
+  if (!is_program && std::ranges::find(kTargets, *to) == kTargets.end())
+    return fail(ErrorKind::not_supported, "--to {}: {} and exec:PROGRAM are what can be changed so far", *to,
+                fmt::join(kTargets, ", "));
   if (*to != "kubernetes")
     for (const char* name : kKubernetesOptions)
       if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to kubernetes", name);
@@ -114,12 +123,7 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
     if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to sonic and cumulus", name);
   if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(exports::SlurmCalls{.limit = limit});
   if (*to == "kubernetes") return open_kubernetes(values, fabric, limit);
-  if (to->starts_with(kProgram) && to->size() > kProgram.size())
-    return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), limit);
-  return fail(
-      ErrorKind::not_supported,
-      "--to {}: slurm, kubernetes, opensm, sonic, cumulus and exec:PROGRAM are what can be changed so far",
-      *to);
+  return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), limit);
 }
 
 void add_target_options(OptionParser& parser) {

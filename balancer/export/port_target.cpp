@@ -143,16 +143,16 @@ Result<void> PortTarget::write_marks(const PortMarks& marks) const {
 }
 
 Result<std::vector<Standing>> PortTarget::read(std::span<const std::string> objects) {
-  WEFT_TRY(const auto marks, read_marks());
+  WEFT_TRY(marks_, read_marks());
   std::vector<Standing> standings;
-  for (const auto& [link, shut] : marks)
+  for (const auto& [link, shut] : marks_)
     standings.push_back({.object = link,
                          .whose = Whose::weft,
                          .text = shut.mark + (shut.in_effect ? "" : " (not in effect)"),
                          .mark = mark_in_reason(shut.mark),
                          .in_effect = shut.in_effect && is_at(link, shut)});
   for (const std::string& object : objects)
-    if (!marks.contains(object) && fabric_.find_link(object))
+    if (!marks_.contains(object) && fabric_.find_link(object))
       standings.push_back({.object = object, .text = "in service"});
   return standings;
 }
@@ -183,16 +183,14 @@ bool PortTarget::is_at(const std::string& name, const ShutPort& shut) const {
 
 std::vector<std::string> PortTarget::prepare(std::span<Change> changes) {
   std::vector<std::string> refused(changes.size());
-  const auto marks = read_marks();
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    const auto place = marks ? place_of(changes[i], *marks) : pass_on(marks);
+    const auto place = place_of(changes[i], marks_);
     if (!place)
       refused[i] = place.error().message;
     else if (changes[i].act != Act::take && !is_at(changes[i].object, *place))
       refused[i] = fmt::format(
           "it was shut at {}/{}, where the fabric file has it no more: correct the file, or release its "
-          "entry, "
-          "sync, and add it again",
+          "entry, sync, and add it again",
           place->node, place->port);
   }
   return refused;
@@ -224,7 +222,9 @@ Result<void> PortTarget::apply(std::span<const Change> changes) {
     if (!port_text(dialect_, place.port, true))
       return fail(ErrorKind::usage, "{}: {} is no port of {}: it was shut by another --to", change.object,
                   place.port, name());
-    const bool has_failed = marks.contains(change.object) && !place.in_effect;
+    const bool is_shut = marks.contains(change.object);
+    if (change.act == Act::take && !is_shut) continue;  // somebody was there first
+    const bool has_failed = is_shut && !place.in_effect;
     by_switch[{has_failed, place.node}].push_back(&change);
     place.in_effect = false;
     if (change.act != Act::take) place.mark = change.set;
@@ -256,8 +256,7 @@ Result<void> PortTarget::apply(std::span<const Change> changes) {
 }
 
 std::string PortTarget::by_hand(const Change& change) const {
-  const auto marks = read_marks();
-  const auto place = place_of(change, marks ? *marks : PortMarks());
+  const auto place = place_of(change, marks_);
   if (!place) return place.error().message;
   return fmt::format("on {}: {}", place->node, port_typed(dialect_, place->port, change.act == Act::take));
 }

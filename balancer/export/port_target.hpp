@@ -66,6 +66,7 @@ class PortTarget : public Target {
   const Fabric& fabric_;
   PortDialect dialect_;
   PortFiles files_;
+  PortMarks marks_;  // as they were last read
 };
 
 }  // namespace weft::exports

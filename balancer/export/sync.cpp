@@ -274,16 +274,20 @@ Result<std::size_t> apply(const Site& site, Look& look, Puts puts) {
   if (!look.plan.changes.empty()) WEFT_TRY_VOID(site.target.check_rights());
   WEFT_TRY_VOID(respect(site, look));
   WEFT_TRY_VOID(settle(site, look.plan.settled));
-  WEFT_TRY(const auto not_taken, make_changes(site, look.plan.changes, {Act::take, Act::pass}));
-  if (puts == Puts::none) return not_taken + look.plan.refused;
+  WEFT_TRY(const auto not_taken, make_changes(site, look.plan.changes, {Act::take}));
   // What came off makes room for what a cap held back; what did not, does not.
   const auto takes = [](const Change& change) { return change.act == Act::take; };
-  if (std::ranges::any_of(look.plan.changes, takes)) {
+  if (puts == Puts::made && std::ranges::any_of(look.plan.changes, takes)) {
     WEFT_TRY(auto ledger, site.ledger.read());
     WEFT_TRY(look, look_at(site, std::move(ledger)));
   }
-  WEFT_TRY(const auto not_put, make_changes(site, look.plan.changes, {Act::put}));
-  return not_taken + not_put + look.plan.refused;
+  std::size_t not_put = 0;
+  if (puts == Puts::made) {
+    WEFT_TRY(not_put, make_changes(site, look.plan.changes, {Act::put}));
+  }
+  // Last: what is set once more failed before, and may take its time again.
+  WEFT_TRY(const auto not_passed, make_changes(site, look.plan.changes, {Act::pass}));
+  return not_taken + not_put + not_passed + look.plan.refused;
 }
 
 }  // namespace weft::exports

@@ -296,15 +296,33 @@ TEST_F(Ports, OneAtATimeInADirectory) {
   EXPECT_THAT(calls(), IsEmpty()) << "the tool could not have the lock while weft had it";
 }
 
-TEST_F(Ports, WhoseToolHangsAreTriedAfterTheOthers) {
+TEST_F(Ports, WhoseLastChangeFailedAreTriedAfterTheOthers) {
+  add("leaf1--spine1");
+  add("leaf2--spine1");  // at spine1, which comes after leaf1 by name
+  sync(target());
+  command(blacklist::Release{blacklist::EntryId(1), "anna"});
+  set_status(3);
+  sync(target());
+  command(blacklist::Release{blacklist::EntryId(2), "anna"});
+  set_status(0);
+  sync(target());
+  const auto all = calls();
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_THAT(all[3], HasSubstr("spine1 nv set interface swp4 link state up"));
+  EXPECT_THAT(all[4], HasSubstr("leaf1 nv set interface swp4 link state up"));
+}
+
+TEST_F(Ports, ThatAreNewGoBeforeThoseThatAreTriedOnceMore) {
   add("leaf1--spine1");
   set_status(3);
   sync(target());
   set_status(0);
-  add("leaf2--spine1");  // at spine1, which comes after leaf1 by name
+  add("leaf2--spine1");
   sync(target());
-  EXPECT_THAT(calls().at(1), HasSubstr("leaf1"));
-  EXPECT_EQ(calls().size(), 3u);
+  const auto all = calls();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_THAT(all[1], HasSubstr("spine1 nv set"));
+  EXPECT_THAT(all[2], HasSubstr("leaf1 nv set"));
 }
 
 TEST_F(Ports, ThatAreToBeShutOnceMoreAreUndoneByOpeningThem) {
