@@ -242,7 +242,7 @@ Result<int> adopt(const po::variables_map& values) {
     return fail(ErrorKind::usage, "which? weft blacklist check names what can be adopted");
   const auto objects = values["object"].as<std::vector<std::string>>();
   WEFT_TRY(const auto span, read_option(values, "for", parse_span));
-  if (span && *span > blacklist::kLongestTime) return fail(ErrorKind::usage, "--for: 366 days at most");
+  if (span && *span > blacklist::kMaxTime) return fail(ErrorKind::usage, "--for: 366 days at most");
   const auto length = std::chrono::ceil<blacklist::Seconds>(span.value_or(std::chrono::hours(24)));
   WEFT_TRY(auto place, open_place(values, apply));
   const Site site = place.site();

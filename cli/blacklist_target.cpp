@@ -19,7 +19,7 @@ namespace {
 
 using exports::Target;
 
-constexpr auto kLongestCall = std::chrono::minutes(10);
+constexpr auto kMaxCall = std::chrono::minutes(10);
 constexpr std::string_view kProgram = "exec:";
 constexpr std::array<std::string_view, 5> kTargets{"slurm", "kubernetes", "opensm", "sonic", "cumulus"};
 constexpr auto kKubernetesOptions = {"kube-server", "kube-token-file", "kube-ca",
@@ -104,7 +104,7 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
     return fail(ErrorKind::usage,
                 "to what? expected --to slurm, kubernetes, opensm, sonic, cumulus or exec:PROGRAM");
   WEFT_TRY(const auto given, read_option(values, "call-limit", parse_span));
-  if (given && (*given < std::chrono::seconds(1) || *given > kLongestCall))
+  if (given && (*given < std::chrono::seconds(1) || *given > kMaxCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
   const Nanoseconds limit = given.value_or(exports::SlurmCalls().limit);
   const bool is_program = to->starts_with(kProgram) && to->size() > kProgram.size();

@@ -18,8 +18,8 @@ namespace weft::cli {
 namespace {
 
 constexpr std::uint16_t kUsualPort = 4222;
-constexpr unsigned kMostWatchers = 16;
-constexpr std::size_t kLongestPem = 32'768;  // as a credential takes it
+constexpr unsigned kMaxWatchers = 16;
+constexpr std::size_t kMaxPem = 32'768;  // as a credential takes it
 
 constexpr std::array<Command, 4> kWords{{
     {"init", "the configuration of a NATS server, and a credential for each host and watcher",
@@ -89,9 +89,9 @@ Result<std::optional<bus::SiteCertificate>> read_site_certificate(const po::vari
   if (!authority || !certificate || !key)
     return fail(ErrorKind::usage, "--ca, --cert and --key go together: the authority, and what it signed");
   bus::SiteCertificate site;
-  WEFT_TRY(site.authority, files::read_text_file(*authority, Bytes(kLongestPem)));
-  WEFT_TRY(site.certificate, files::read_text_file(*certificate, Bytes(kLongestPem)));
-  WEFT_TRY(site.key, os::read_private_file(*key, "the key", kLongestPem));
+  WEFT_TRY(site.authority, files::read_text_file(*authority, Bytes(kMaxPem)));
+  WEFT_TRY(site.certificate, files::read_text_file(*certificate, Bytes(kMaxPem)));
+  WEFT_TRY(site.key, os::read_private_file(*key, "the key", kMaxPem));
   return std::optional(std::move(site));
 }
 
@@ -103,8 +103,8 @@ Result<bus::BusSpec> read_spec(const po::variables_map& values) {
   WEFT_TRY_VOID(read_listen(values, spec));
   WEFT_TRY(spec.site, read_site_certificate(values));
   spec.watchers = values["watchers"].as<unsigned>();
-  if (spec.watchers < 1 || spec.watchers > kMostWatchers)
-    return fail(ErrorKind::usage, "--watchers {}: expected 1 to {}", spec.watchers, kMostWatchers);
+  if (spec.watchers < 1 || spec.watchers > kMaxWatchers)
+    return fail(ErrorKind::usage, "--watchers {}: expected 1 to {}", spec.watchers, kMaxWatchers);
   return spec;
 }
 

@@ -23,7 +23,7 @@ constexpr const char* kUsualFile = "/var/lib/weft/gate";
 constexpr const char* kUsualAge = "48h";
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 /// A file server that hangs keeps no job waiting for longer.
-constexpr auto kLongestRead = std::chrono::seconds(3);
+constexpr auto kMaxRead = std::chrono::seconds(3);
 
 Result<blacklist::Seconds> read_age(const po::variables_map& values) {
   WEFT_TRY(const auto age, read_option(values, "max-age", parse_span));
@@ -45,10 +45,10 @@ Result<std::string> read_in_time(const std::string& path) {
   std::promise<Result<std::string>> promise;
   auto text = promise.get_future();
   std::thread([path, promise = std::move(promise)]() mutable {
-    promise.set_value(files::read_text_file(path, exports::kMostGateBytes));
+    promise.set_value(files::read_text_file(path, exports::kMaxGateBytes));
   }).detach();
-  if (text.wait_for(kLongestRead) == std::future_status::ready) return text.get();
-  return fail(ErrorKind::absent, "{} cannot be read within {} s", path, kLongestRead.count());
+  if (text.wait_for(kMaxRead) == std::future_status::ready) return text.get();
+  return fail(ErrorKind::absent, "{} cannot be read within {} s", path, kMaxRead.count());
 }
 
 struct Question {

@@ -20,7 +20,7 @@ using blacklist::EntryState;
 using store::Database;
 
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
-constexpr std::size_t kMostEvents = 1000;
+constexpr std::size_t kMaxEvents = 1000;
 
 Result<std::vector<blacklist::Evidence>> read_evidence(const po::variables_map& values,
                                                        const Fabric& fabric) {
@@ -71,7 +71,7 @@ Result<void> add(const po::variables_map& values) {
   WEFT_TRY(const auto reason, need_text(values, "reason", "who reads the list wants to know"));
   WEFT_TRY(const auto span, read_option(values, "for", parse_span));
   if (!span) return fail(ErrorKind::usage, "--for TIME is missing, as in --for 4h: an entry ends by itself");
-  if (*span > blacklist::kLongestTime) return fail(ErrorKind::usage, "--for: 366 days at most");
+  if (*span > blacklist::kMaxTime) return fail(ErrorKind::usage, "--for: 366 days at most");
   const auto name = text_option(values, "subject");
   if (!name) return fail(ErrorKind::usage, "of what? a link, NIC, host or switch, as in: add leaf1--spine2");
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
@@ -148,7 +148,7 @@ Result<void> history(const po::variables_map& values) {
     WEFT_TRY(id, read_id(values));
   }
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::read));
-  WEFT_TRY(const auto lines, opened.store.history(id, kMostEvents));
+  WEFT_TRY(const auto lines, opened.store.history(id, kMaxEvents));
   TextTable table({{"TIME"}, {"ID"}, {"EVENT"}, {"WHO"}, {"WHAT"}});
   for (const auto& [at, event] : lines)
     table.add({weft::to_string(at), event.entry ? std::to_string(event.entry->value()) : "",

@@ -72,8 +72,8 @@ void print_events(const std::vector<blacklist::LedgerEvent>& events) {
 Result<std::string> need_text(const po::variables_map& values, const char* name, std::string_view why) {
   const auto text = text_option(values, name);
   if (!text || text->empty()) return fail(ErrorKind::usage, "--{} is missing: {}", name, why);
-  if (text->size() > blacklist::kLongestText)
-    return fail(ErrorKind::usage, "--{}: {} bytes at most", name, blacklist::kLongestText);
+  if (text->size() > blacklist::kMaxText)
+    return fail(ErrorKind::usage, "--{}: {} bytes at most", name, blacklist::kMaxText);
   return outside_text(*text);
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kTries = 3;  // somebody else may change the list meanwhile
 /// As much as a message of the bus and the reader of the list take, with texts of 200 bytes each.
-constexpr std::size_t kMostMutes = 1000;
+constexpr std::size_t kMaxMutes = 1000;
 
 Nanoseconds wall_now() { return std::chrono::system_clock::now().time_since_epoch(); }
 
@@ -38,9 +38,8 @@ Result<void> MuteList::change(const std::function<Result<Mutes>(Mutes)>& change)
 Result<void> MuteList::add(const Mute& mute) const {
   return change([&](Mutes mutes) -> Result<Mutes> {
     auto with = with_mute(std::move(mutes), mute);
-    if (with.size() > kMostMutes)
-      return fail(ErrorKind::conflict, "there are {} mutes already: remove some (weft mute list)",
-                  kMostMutes);
+    if (with.size() > kMaxMutes)
+      return fail(ErrorKind::conflict, "there are {} mutes already: remove some (weft mute list)", kMaxMutes);
     return with;
   });
 }

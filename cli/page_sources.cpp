@@ -15,7 +15,7 @@ namespace {
 using std::chrono::floor;
 using Clock = std::chrono::steady_clock;
 
-constexpr Bytes kMostBlacklist{16'000'000};
+constexpr Bytes kMaxBlacklist{16'000'000};
 constexpr auto kAnswerTime = std::chrono::seconds(2);
 constexpr auto kIdle = std::chrono::seconds(5);  // without a pass of the watch: it is not active
 
@@ -79,7 +79,7 @@ Result<web::Avoided> avoided_in_list(const Fabric& fabric, std::string_view text
 }
 
 Result<web::Avoided> read_avoided(const Fabric& fabric, const std::filesystem::path& file) {
-  WEFT_TRY(const auto text, files::read_text_file(file, kMostBlacklist));
+  WEFT_TRY(const auto text, files::read_text_file(file, kMaxBlacklist));
   return blacklist::are_of_ledger(text) ? avoided_in_ledger(fabric, text, file.string())
                                         : avoided_in_list(fabric, text, file.string());
 }

@@ -23,7 +23,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr Nanoseconds kLeastHold = std::chrono::seconds(1);
+constexpr Nanoseconds kMinHold = std::chrono::seconds(1);
 constexpr double kUsualRate = 500;   // as the plan's limits have it
 constexpr double kMaxRate = 20'000;  // of a host: more would be load
 
@@ -38,7 +38,7 @@ Result<run::WatchOptions> read_watch_options(const po::variables_map& values, co
   run::WatchOptions options;
   options.went_round = [&service] { service.went_round(0); };
   WEFT_TRY(const auto close_after, read_option(values, "close-after", parse_duration));
-  if (close_after && *close_after < kLeastHold)
+  if (close_after && *close_after < kMinHold)
     return fail(ErrorKind::usage,
                 "--close-after {}: at least 1s, for one second of clean probes proves nothing",
                 text_option(values, "close-after").value_or(""));

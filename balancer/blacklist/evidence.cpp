@@ -104,7 +104,7 @@ class Witnesses {
   std::vector<bool> is_live_, rises_;
 };
 
-constexpr Nanoseconds kLongestRun = std::chrono::hours(24 * 30);  // whatever a document says
+constexpr Nanoseconds kMaxRun = std::chrono::hours(24 * 30);  // whatever a document says
 
 class Reader {
  public:
@@ -128,7 +128,7 @@ class Reader {
   void name_run() {
     Nanoseconds took{};
     for (const auto& [stage, time] : document_.run.timings)
-      took = std::clamp(took + std::clamp(time, Nanoseconds(0), kLongestRun), Nanoseconds(0), kLongestRun);
+      took = std::clamp(took + std::clamp(time, Nanoseconds(0), kMaxRun), Nanoseconds(0), kMaxRun);
     Evidence& evidence = out_.evidence;
     evidence.until = document_.stamp.generated_at;
     evidence.from = evidence.until - std::chrono::ceil<std::chrono::seconds>(took);

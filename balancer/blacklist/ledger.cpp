@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kStates{"proposed", "active", "probation", "released"};
 /// Of a gap that only the wall clock measured.
-constexpr Seconds kMostByWallClock = std::chrono::minutes(10);
+constexpr Seconds kMaxByWallClock = std::chrono::minutes(10);
 
 }  // namespace
 
@@ -23,7 +23,7 @@ std::optional<EntryState> parse_entry_state(std::string_view text) {
 Seconds passed(const std::optional<Now>& before, const Now& now) {
   if (!before) return Seconds(0);
   if (before->boot == now.boot && !now.boot.empty()) return std::max(now.uptime - before->uptime, Seconds(0));
-  return std::clamp(now.wall - before->wall, Seconds(0), kMostByWallClock);
+  return std::clamp(now.wall - before->wall, Seconds(0), kMaxByWallClock);
 }
 
 const Entry* find(const Ledger& ledger, EntryId id) {

@@ -21,9 +21,9 @@ using Seconds = std::chrono::seconds;
 using EntryId = Strong<struct EntryIdTag, std::uint64_t>;  // from 1, in one ledger never twice
 
 /// Of a reason, and of each line of evidence, in bytes.
-inline constexpr std::size_t kLongestText = 1000;
+inline constexpr std::size_t kMaxText = 1000;
 /// For which an operator may add an entry.
-inline constexpr auto kLongestTime = std::chrono::hours(24 * 366);
+inline constexpr auto kMaxTime = std::chrono::hours(24 * 366);
 
 /// An entry counts as an offence, and is kept, for so long after it was last seen.
 inline constexpr auto kOffencesCount = std::chrono::hours(24 * 30);

@@ -16,10 +16,10 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 
-constexpr double kLeastToPropose = 0.5;    // likelier at fault than not
+constexpr double kMinToPropose = 0.5;      // likelier at fault than not
 constexpr auto kClocksApart = minutes(5);  // of the machine that swept and this one
 constexpr std::string_view kAuthor = "weft";
-constexpr std::size_t kMostLines = 20;  // of evidence
+constexpr std::size_t kMaxLines = 20;  // of evidence
 
 constexpr std::array<std::string_view, 15> kEvents{
     "proposed", "held back", "activated", "probation", "relapsed", "released",  "expired",    "held",
@@ -42,8 +42,8 @@ std::string first_bytes(const std::string& text, std::size_t most) {
 
 /// A ledger is read as a whole, and whoever reads a reason wants its first lines.
 std::vector<std::string> shortened(std::vector<std::string> lines) {
-  if (lines.size() > kMostLines) lines.resize(kMostLines);
-  for (std::string& line : lines) line = first_bytes(line, kLongestText);
+  if (lines.size() > kMaxLines) lines.resize(kMaxLines);
+  for (std::string& line : lines) line = first_bytes(line, kMaxText);
   return lines;
 }
 
@@ -107,7 +107,7 @@ class Stepper {
   /// The entry that this fault is a sign of, a new one where there is none. Absent: it says nothing new, our
   /// own marks caused it, or nobody wants to hear of it.
   std::optional<EntryId> entry_for(const Fault& fault, const Evidence& evidence) {
-    if (!(fault.confidence >= kLeastToPropose) || fault.verdict < Verdict::degraded) return std::nullopt;
+    if (!(fault.confidence >= kMinToPropose) || fault.verdict < Verdict::degraded) return std::nullopt;
     const auto channels = channels_of(fabric_, fault.subject);
     if (channels.empty() || std::ranges::all_of(channels, [&](ChannelId channel) {
           return book_.is_out_of_routes(Fabric::link_of(channel));

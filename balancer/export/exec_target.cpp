@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kWhose{"nobody", "weft", "others"};
 constexpr std::string_view kAbsent = "absent";  // the program does not have the object
-constexpr std::size_t kLongestText = 1000;
-constexpr Bytes kMostOutput = Bytes(64'000'000);
+constexpr std::size_t kMaxText = 1000;
+constexpr Bytes kMaxOutput = Bytes(64'000'000);
 
 std::string json_line(const nlohmann::ordered_json& value) { return value.dump() + "\n"; }
 
@@ -52,7 +52,7 @@ Result<std::optional<Standing>> parse_standing(const files::JsonView& line, std:
   while (text.ends_with('\n') || text.ends_with(' ')) text.remove_suffix(1);
   standing.object = object;
   standing.whose = static_cast<Whose>(at - kWhose.begin());
-  standing.text = printable(text).substr(0, kLongestText);
+  standing.text = printable(text).substr(0, kMaxText);
   if (standing.whose != Whose::weft) return standing;
   // A mark is ours only where it has our form.
   standing.mark = mark_in_reason(standing.text);
@@ -85,7 +85,7 @@ Result<std::vector<Standing>> parse_standings(std::string_view text, std::span<c
 }
 
 Result<std::string> ExecTarget::call(const char* word, const std::string& input) const {
-  auto said = os::run_strange_program({program_, word}, input, limit_, kMostOutput);
+  auto said = os::run_strange_program({program_, word}, input, limit_, kMaxOutput);
   // A status other than 0 is the program's error, not ours.
   if (!said && said.error().kind == ErrorKind::internal) said.error().kind = ErrorKind::absent;
   return said;

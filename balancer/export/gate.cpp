@@ -15,7 +15,7 @@ using blacklist::Evidence;
 using std::chrono::seconds;
 
 constexpr std::string_view kForm = "weft.gate/1";
-constexpr std::size_t kLongestText = 200;
+constexpr std::size_t kMaxText = 200;
 /// By which the clock of a host may be behind.
 constexpr seconds kClocksDiffer = std::chrono::minutes(5);
 
@@ -223,7 +223,7 @@ std::string gate_text(const Gate& gate) {
   auto text = fmt::format("{} {} {}\n", kForm, printable(gate.fabric), weft::to_string(gate.told_at));
   for (const HostVerdict& host : gate.hosts)
     text += fmt::format("{} {} {}\n", host.host, weft::to_string(host.verdict),
-                        printable(host.text).substr(0, kLongestText));
+                        printable(host.text).substr(0, kMaxText));
   return text + fmt::format("end {}\n", gate.hosts.size());
 }
 
@@ -245,7 +245,7 @@ HostVerdict read_gate(std::string_view text, std::string_view host, UtcTime now,
     if (take_word(line) != host) continue;
     const auto verdict = parse_verdict(take_word(line));
     if (!verdict) return not_known(host, "the file has no verdict of this host that can be read");
-    return {std::string(host), *verdict, printable(line).substr(0, kLongestText)};
+    return {std::string(host), *verdict, printable(line).substr(0, kMaxText)};
   }
   return not_known(host, fmt::format("the file has no host {}", printable(host)));
 }

@@ -32,7 +32,7 @@ struct Gate {
   std::vector<HostVerdict> hosts;
 };
 
-inline constexpr Bytes kMostGateBytes = Bytes(16'000'000);
+inline constexpr Bytes kMaxGateBytes = Bytes(16'000'000);
 
 /// By a run, of its time: the worst that it found of what a host needs (its NICs, its cables, its leaf), else
 /// healthy where all of its cables are clean and were loaded if any were, else unknown. Faults between

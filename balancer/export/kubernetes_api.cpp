@@ -25,11 +25,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMostBytes = 32'000'000;  // of an answer: 100 nodes have 2 MB
-constexpr std::size_t kMostToken = 65'536;      // an HTTP server takes no header as long
-constexpr auto kMostCertificates = Bytes(4'000'000);
-constexpr std::size_t kLongestMessage = 300;
-constexpr int kMostTries = 5;
+constexpr std::size_t kMaxBytes = 32'000'000;  // of an answer: 100 nodes have 2 MB
+constexpr std::size_t kMaxToken = 65'536;      // an HTTP server takes no header as long
+constexpr auto kMaxCertificates = Bytes(4'000'000);
+constexpr std::size_t kMaxMessage = 300;
+constexpr int kMaxTries = 5;
 constexpr auto kFirstPause = 100ms;  // doubled each time
 constexpr int kHttpsPort = 443, kHttpPort = 80;
 
@@ -95,8 +95,8 @@ Result<Place> place_of(const std::string& url) {
 
 Result<std::string> read_token(const std::filesystem::path& path) {
   if (path.empty()) return std::string();
-  auto text = path == kPodToken ? files::read_text_file(path, Bytes(kMostToken))
-                                : os::read_private_file(path, "the token", kMostToken);
+  auto text = path == kPodToken ? files::read_text_file(path, Bytes(kMaxToken))
+                                : os::read_private_file(path, "the token", kMaxToken);
   if (!text) return pass_on(text);
   while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
   if (!text->empty() && all_of(*text, "-._~+/=")) return text;
@@ -178,7 +178,7 @@ class HttpApi final : public KubernetesApi {
                     std::chrono::duration<double>(server_.limit).count());
       if (reply.status >= 200 && reply.status < 300) return reply.body;
       const auto wait = reply.retry_after ? std::chrono::nanoseconds(*reply.retry_after) : pause;
-      if (!may_try_again(reply) || tries == kMostTries || wait >= end - Clock::now())
+      if (!may_try_again(reply) || tries == kMaxTries || wait >= end - Clock::now())
         return explained(call, reply);
       std::this_thread::sleep_for(wait);
     }
@@ -214,7 +214,7 @@ class HttpApi final : public KubernetesApi {
     if (!call.content_type.empty()) request.set_header("Content-Type", call.content_type);
     request.content_receiver = [&](const char* data, size_t size, std::uint64_t, std::uint64_t) {
       reply.body.append(data, size);
-      reply.too_long = reply.body.size() > kMostBytes;
+      reply.too_long = reply.body.size() > kMaxBytes;
       return !reply.too_long && Clock::now() < end;
     };
     const auto back = client_->send(request);
@@ -234,7 +234,7 @@ class HttpApi final : public KubernetesApi {
   std::string said(std::string text) const {
     for (auto at = text.find(token_); !token_.empty() && at != std::string::npos; at = text.find(token_))
       text.replace(at, token_.size(), "...");
-    return outside_text(text.substr(0, kLongestMessage));
+    return outside_text(text.substr(0, kMaxMessage));
   }
 
   tl::unexpected<Error> explained(const KubernetesCall& call, const Reply& reply) const {
@@ -242,7 +242,7 @@ class HttpApi final : public KubernetesApi {
     const auto server = fmt::format("{}:{}", place_.host, place_.port);
     if (reply.too_long)
       return fail(ErrorKind::invalid_input, "{}: {} answers with more than {} MB", what, server,
-                  kMostBytes / 1'000'000);
+                  kMaxBytes / 1'000'000);
     if (reply.error == httplib::Error::SSLLoadingCerts)
       return fail(ErrorKind::invalid_input, "{} holds no certificates in PEM",
                   server_.ca.empty() ? "the system's store" : outside_text(server_.ca.string()));
@@ -284,7 +284,7 @@ Result<std::unique_ptr<KubernetesApi>> KubernetesApi::open(const KubernetesServe
   WEFT_TRY(auto place, place_of(server.url));
   WEFT_TRY(auto token, read_token(server.token));
   if (place.tls && !server.ca.empty()) {
-    WEFT_TRY(const auto certificates, files::read_text_file(server.ca, kMostCertificates));
+    WEFT_TRY(const auto certificates, files::read_text_file(server.ca, kMaxCertificates));
     if (certificates.find("-----BEGIN CERTIFICATE-----") == std::string::npos)
       return fail(ErrorKind::invalid_input, "{} holds no certificates in PEM",
                   outside_text(server.ca.string()));

@@ -21,7 +21,7 @@ using Part = KubernetesObject::Part;
 /// Of an answer: 100 nodes with all their images and managed fields have some 200,000 values.
 constexpr JsonLimits kLimits{.bytes = 32'000'000, .depth = 64, .values = 2'000'000};
 constexpr std::string_view kAnswer = "the answer of the API server";
-constexpr std::size_t kLongestText = 2000;
+constexpr std::size_t kMaxText = 2000;
 
 /// A member that is a text; empty where there is none.
 Result<std::string> text_or_empty(const JsonView& object, std::string_view key) {
@@ -72,7 +72,7 @@ Result<void> read_conditions(const JsonView& status, KubernetesNode& node) {
                                   WEFT_TRY(const auto state, view.need("status"));
                                   WEFT_TRY(one.status, state.text());
                                   WEFT_TRY(one.message, text_or_empty(view, "message"));
-                                  one.message = printable(one.message).substr(0, kLongestText);
+                                  one.message = printable(one.message).substr(0, kMaxText);
                                   return one;
                                 }));
   return {};

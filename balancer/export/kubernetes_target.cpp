@@ -11,11 +11,11 @@ namespace weft::exports {
 namespace {
 
 /// More are read as a list of all: a call each takes longer then.
-constexpr std::size_t kMostByName = 16;
-constexpr int kPage = 100;       // nodes of an answer: some 2 MB
-constexpr int kMostPages = 200;  // four times the nodes that a cluster may have by its documentation
-constexpr int kMostSilent = 3;   // calls in a row without an answer: the server is away
-constexpr int kMostWriters = 5;  // that change a node between our reading and our writing
+constexpr std::size_t kMaxByName = 16;
+constexpr int kPage = 100;      // nodes of an answer: some 2 MB
+constexpr int kMaxPages = 200;  // four times the nodes that a cluster may have by its documentation
+constexpr int kMaxSilent = 3;   // calls in a row without an answer: the server is away
+constexpr int kMaxWriters = 5;  // that change a node between our reading and our writing
 constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
 
@@ -55,7 +55,7 @@ Result<std::map<std::string, KubernetesNode>> KubernetesTarget::list(const std::
   std::map<std::string, KubernetesNode> nodes;
   std::set<std::string> parts;
   std::string next;
-  for (int page = 0; page < kMostPages; ++page) {
+  for (int page = 0; page < kMaxPages; ++page) {
     auto path = fmt::format("/api/v1/nodes?limit={}", kPage);
     if (!next.empty()) path += "&continue=" + query_word(next);
     WEFT_TRY(const auto said, api_->call({.path = std::move(path)}));
@@ -68,7 +68,7 @@ Result<std::map<std::string, KubernetesNode>> KubernetesTarget::list(const std::
       return fail(ErrorKind::invalid_input, "the API server's list of nodes goes in a circle");
   }
   return fail(ErrorKind::invalid_input, "the API server's list of nodes has no end after {} parts",
-              kMostPages);
+              kMaxPages);
 }
 
 Result<std::vector<Standing>> KubernetesTarget::read(std::span<const std::string> objects) {
@@ -76,7 +76,7 @@ Result<std::vector<Standing>> KubernetesTarget::read(std::span<const std::string
   for (const std::string& object : objects)
     if (const auto parsed = parse_kubernetes_object(object)) names.insert(parsed->node);
   std::map<std::string, KubernetesNode> nodes;
-  if (names.size() > kMostByName) {
+  if (names.size() > kMaxByName) {
     WEFT_TRY(nodes, list(names));
   }
   // Also of a list: what a part of it lacks would count as gone, and so would its marks.
@@ -115,7 +115,7 @@ Result<void> KubernetesTarget::make(const Change& change) {
   const auto object = parse_kubernetes_object(change.object);
   if (!object) return fail(ErrorKind::usage, "'{}' is no node of Kubernetes", change.object);
   Result<void> last;
-  for (int writers = 0; writers <= kMostWriters; ++writers) {
+  for (int writers = 0; writers <= kMaxWriters; ++writers) {
     WEFT_TRY(const auto node, get(object->node));
     WEFT_TRY(const auto patch, patch_for(node, change, keys_, now_text()));
     if (!patch) return {};
@@ -142,7 +142,7 @@ Result<void> KubernetesTarget::apply(std::span<const Change> changes) {
     // no other from its turn.
     const auto kind = done.error().kind;
     silent = kind == ErrorKind::timeout || kind == ErrorKind::absent ? silent + 1 : 0;
-    if (silent == kMostSilent) return first;
+    if (silent == kMaxSilent) return first;
   }
   return first;
 }

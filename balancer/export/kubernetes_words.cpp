@@ -14,10 +14,10 @@ namespace {
 
 using Part = KubernetesObject::Part;
 
-constexpr std::size_t kLongestNode = 253;      // DNS subdomain
-constexpr std::size_t kLongestName = 63;       // of a key after its prefix, of a value
-constexpr std::size_t kLongestType = 316;      // of a condition: a qualified name
-constexpr std::size_t kLongestMessage = 1000;  // kubectl describe shows it in one line
+constexpr std::size_t kMaxNode = 253;      // DNS subdomain
+constexpr std::size_t kMaxName = 63;       // of a key after its prefix, of a value
+constexpr std::size_t kMaxType = 316;      // of a condition: a qualified name
+constexpr std::size_t kMaxMessage = 1000;  // kubectl describe shows it in one line
 constexpr std::string_view kMarkPrefix = "weft.";
 constexpr std::string_view kCondition = "condition", kRail = "rail";
 constexpr std::array<std::string_view, 3> kEffects{"NoSchedule", "PreferNoSchedule", "NoExecute"};
@@ -34,8 +34,8 @@ bool is_qualified(std::string_view name, std::size_t longest) {
 /// `NAME` or `DNS.SUBDOMAIN/NAME`.
 bool is_key(std::string_view key) {
   const auto slash = key.find('/');
-  if (slash == std::string_view::npos) return is_qualified(key, kLongestName);
-  return is_node_name(key.substr(0, slash)) && is_qualified(key.substr(slash + 1), kLongestName);
+  if (slash == std::string_view::npos) return is_qualified(key, kMaxName);
+  return is_node_name(key.substr(0, slash)) && is_qualified(key.substr(slash + 1), kMaxName);
 }
 
 std::string merge_patch_of(std::string_view version, nlohmann::ordered_json condition) {
@@ -84,7 +84,7 @@ Result<void> check_keys(const KubernetesKeys& keys) {
       return fail(ErrorKind::usage, "'{}' is a key of Kubernetes' own", key);
   if (std::ranges::find(kEffects, keys.effect) == kEffects.end())
     return fail(ErrorKind::usage, "'{}': expected NoSchedule, PreferNoSchedule or NoExecute", keys.effect);
-  if (!is_qualified(keys.condition, kLongestType))
+  if (!is_qualified(keys.condition, kMaxType))
     return fail(ErrorKind::usage, "'{}': expected a type of a node's condition, as WeftFabric",
                 keys.condition);
   // What the kubelet and the control plane write by themselves.
@@ -95,7 +95,7 @@ Result<void> check_keys(const KubernetesKeys& keys) {
 }
 
 bool is_node_name(std::string_view name) {
-  if (name.empty() || name.size() > kLongestNode) return false;
+  if (name.empty() || name.size() > kMaxNode) return false;
   bool is_start = true;  // of a label between dots
   for (std::size_t i = 0; i < name.size(); ++i) {
     const bool is_end = i + 1 == name.size() || name[i + 1] == '.';
@@ -133,7 +133,7 @@ std::string condition_message(const Fabric& fabric, const blacklist::Entry& entr
                               std::string_view ledger_fabric) {
   std::string why = entry.reason;
   for (const std::string& line : entry.evidence) why += (why.empty() ? "" : "; ") + line;
-  return mark_reason(fabric, entry, ledger_fabric, why, kLongestMessage);
+  return mark_reason(fabric, entry, ledger_fabric, why, kMaxMessage);
 }
 
 std::string condition_object(std::string_view node) { return fmt::format("{}:{}", node, kCondition); }

@@ -23,8 +23,8 @@ constexpr const char* kMarks = "marks.json";
 constexpr const char* kLock = "lock";
 constexpr std::string_view kSchema = "weft.port_marks/1";
 constexpr unsigned kReadByAll = 0644;
-constexpr Bytes kMostMarks = Bytes(64'000'000);
-constexpr Bytes kMostOutput = Bytes(1'000'000);
+constexpr Bytes kMaxMarks = Bytes(64'000'000);
+constexpr Bytes kMaxOutput = Bytes(1'000'000);
 
 constexpr std::string_view state_of(bool up) { return up ? "up" : "down"; }
 
@@ -113,7 +113,7 @@ Result<PortMarks> PortTarget::read_marks() const {
   std::error_code error;
   const auto found = std::filesystem::status(path, error);
   if (found.type() == std::filesystem::file_type::regular) {
-    WEFT_TRY(const auto text, files::read_text_file(path, kMostMarks));
+    WEFT_TRY(const auto text, files::read_text_file(path, kMaxMarks));
     return parse_port_marks(text, path.string(), fabric_.name());
   }
   const bool is_empty =
@@ -199,7 +199,7 @@ std::vector<std::string> PortTarget::prepare(std::span<Change> changes) {
 Result<void> PortTarget::change_switch(const std::string& node, const std::string& text) const {
   const auto file = files_.directory / (node + (dialect_ == PortDialect::sonic ? ".sonic" : ".nv"));
   WEFT_TRY_VOID(os::write_whole_file(file, text, kReadByAll, os::Existing::replaced));
-  auto said = os::run_strange_program({files_.program, node, file}, "", files_.limit, kMostOutput);
+  auto said = os::run_strange_program({files_.program, node, file}, "", files_.limit, kMaxOutput);
   if (said) return {};
   // A status other than 0 is the program's error, not ours.
   return fail(ErrorKind::absent, "{}: {}", node, said.error().message);

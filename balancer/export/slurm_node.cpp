@@ -12,8 +12,8 @@
 namespace weft::exports {
 namespace {
 
-constexpr std::size_t kLongestName = 64;  // of a node (MAX_SLURM_NAME)
-constexpr std::size_t kLongestLink = 80;  // of a reason: the id has to fit
+constexpr std::size_t kMaxName = 64;  // of a node (MAX_SLURM_NAME)
+constexpr std::size_t kMaxLink = 80;  // of a reason: the id has to fit
 constexpr std::string_view kIdWord = " id=";
 
 /// Words that scontrol or slurm.conf take for something other than a node, in any case.
@@ -85,7 +85,7 @@ bool is_in_service(const SlurmNode& node) {
 }  // namespace
 
 bool is_slurm_name(std::string_view name) {
-  if (name.empty() || name.size() > kLongestName || !is_alnum(name.front())) return false;
+  if (name.empty() || name.size() > kMaxName || !is_alnum(name.front())) return false;
   if (!std::ranges::all_of(name, [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; }))
     return false;
   std::string lower(name);
@@ -97,7 +97,7 @@ bool is_slurm_name(std::string_view name) {
 std::string mark_reason(const Fabric& fabric, const blacklist::Entry& entry, std::string_view ledger_fabric,
                         std::string_view why, std::size_t longest) {
   const auto verdict = entry.by_hand ? "planned" : to_string(entry.verdict);
-  auto link = printable(link_or_node(fabric, entry)).substr(0, kLongestLink);
+  auto link = printable(link_or_node(fabric, entry)).substr(0, kMaxLink);
   std::ranges::replace(link, ' ', '_');  // the id is the first word that begins with `id=`
   auto reason = printable(fmt::format("{}{} {}{}{} {}", kReasonPrefix, verdict, link, kIdWord,
                                       mark_id(ledger_fabric, entry.id), why))
@@ -111,7 +111,7 @@ std::string slurm_reason(const Fabric& fabric, const blacklist::Entry& entry,
   const std::string_view why = !entry.reason.empty()    ? std::string_view(entry.reason)
                                : entry.evidence.empty() ? std::string_view()
                                                         : std::string_view(entry.evidence.front());
-  return mark_reason(fabric, entry, ledger_fabric, why, kLongestReason);
+  return mark_reason(fabric, entry, ledger_fabric, why, kMaxReason);
 }
 
 std::optional<std::string> mark_in_reason(std::string_view reason) {

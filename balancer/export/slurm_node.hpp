@@ -13,7 +13,7 @@ namespace weft::exports {
 
 inline constexpr std::string_view kReasonPrefix = "weft: ";
 /// Of a reason, in bytes, all printable.
-inline constexpr std::size_t kLongestReason = 200;
+inline constexpr std::size_t kMaxReason = 200;
 
 /// A name that scontrol takes for this one node alone: no list, range, `ALL`, option or word of another kind.
 bool is_slurm_name(std::string_view name);

@@ -13,7 +13,7 @@ namespace weft::exports {
 namespace {
 
 /// More are asked for as all that there are: a command line has its bounds.
-constexpr std::size_t kMostNames = 64;
+constexpr std::size_t kMaxNames = 64;
 /// No node has it. slurmctld looks at the rights first and at the name then.
 constexpr std::string_view kNoNode = "weft-no-such-node";
 
@@ -64,7 +64,7 @@ Result<void> SlurmTarget::check_rights() {
 
 Result<std::vector<SlurmNode>> SlurmTarget::show(const Words& names) const {
   Words words{"-o", "show", "node"};
-  if (names.size() <= kMostNames) words.push_back(fmt::format("{}", fmt::join(names, ",")));
+  if (names.size() <= kMaxNames) words.push_back(fmt::format("{}", fmt::join(names, ",")));
   // Of some that it does not have it ends with 1 and says nothing of the others.
   auto said = call(words);
   if (!said && said.error().message.find("not found") != std::string::npos && words.size() == 4) {

@@ -10,7 +10,7 @@ namespace {
 
 using routing::ForwardingTables;
 
-constexpr unsigned kMostPorts = 254;  // of a switch (IBTA vol. 1, 14.2.5.6)
+constexpr unsigned kMaxPorts = 254;  // of a switch (IBTA vol. 1, 14.2.5.6)
 
 NodeId far_end(const Fabric& fabric, PortId nic) {
   const auto channel = fabric.channel_from(nic);
@@ -82,7 +82,7 @@ std::optional<NodeId> SubnetLinks::node_of(NodeId expected) const {
 std::optional<SubnetLinks::End> SubnetLinks::end_of(PortId expected) const {
   const Port& port = expected_.port(expected);
   const auto node = node_of(port.node);
-  if (!node || !found_.fabric.node(*node).guid || port.number.value() > kMostPorts) return std::nullopt;
+  if (!node || !found_.fabric.node(*node).guid || port.number.value() > kMaxPorts) return std::nullopt;
   const auto& lids = found_.inventory.nodes[node->value()].lids;
   return End{{*found_.fabric.node(*node).guid, lids ? lids->base : Lid(),
               static_cast<std::uint8_t>(port.number.value()), expected_.name_of(expected)},

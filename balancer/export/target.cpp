@@ -10,7 +10,7 @@ namespace weft::exports {
 namespace {
 
 constexpr std::array<std::string_view, 3> kActs{"put", "take", "pass"};
-constexpr std::size_t kLongestFabric = 40;
+constexpr std::size_t kMaxFabric = 40;
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -18,7 +18,7 @@ bool is_plain(char c) {
 }
 
 std::string plain(std::string_view name) {
-  std::string text(name.substr(0, kLongestFabric));
+  std::string text(name.substr(0, kMaxFabric));
   std::ranges::replace_if(
       text, [](char c) { return !is_plain(c); }, '_');
   return text;

@@ -25,7 +25,7 @@ using os::Existing;
 constexpr unsigned kSecret = 0600;
 constexpr unsigned kOpen = 0644;
 constexpr std::size_t kKeysAtOnce = 4;  // of one name
-constexpr Bytes kMostOfAuthority{65'536};
+constexpr Bytes kMaxAuthority{65'536};
 
 /// Of one host or watcher, for the folder of its sort.
 struct NewCredential {
@@ -154,7 +154,7 @@ Result<fs::path> whole_path(const fs::path& given) {
 Result<Standing> open_standing(const fs::path& given) {
   WEFT_TRY(const auto directory, whole_path(given));
   WEFT_TRY(auto plan, read_bus_plan(directory));
-  WEFT_TRY(auto authority, files::read_text_file(directory / kAuthority, kMostOfAuthority));
+  WEFT_TRY(auto authority, files::read_text_file(directory / kAuthority, kMaxAuthority));
   return Standing{directory, std::move(plan), std::move(authority)};
 }
 
@@ -200,7 +200,7 @@ Result<void> write_bus_directory(const fs::path& given, const BusSpec& spec) {
 
 Result<BusPlan> read_bus_plan(const fs::path& directory) {
   const auto path = directory / kPlanFile;
-  const auto text = files::read_text_file(path, Bytes(kMostOfBusPlan));
+  const auto text = files::read_text_file(path, Bytes(kMaxBusPlan));
   if (!text) return pass_on(text, "this is no directory that 'weft bus init' made");
   return parse_bus_plan(*text, path.string());
 }

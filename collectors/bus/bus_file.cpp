@@ -9,7 +9,7 @@
 
 namespace weft::bus {
 
-inline constexpr std::size_t kLongestAuthority = 32'768;  // several certificates
+inline constexpr std::size_t kMaxAuthority = 32'768;  // several certificates
 
 template <class Io>
 static void members(Io& io, StreamLimits& m) {
@@ -22,7 +22,7 @@ struct Pem {
 };
 static json_members::Json write_json(json_members::OneValue, const Pem& pem) { return pem.text; }
 static void read_json(json_members::OneValue, const json_members::Json& from, const Pem& into) {
-  into.text = json_members::text(from, kLongestAuthority);
+  into.text = json_members::text(from, kMaxAuthority);
 }
 
 template <class Io>

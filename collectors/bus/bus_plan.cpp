@@ -38,8 +38,8 @@ constexpr std::uint64_t kBytesOfHost = std::uint64_t{2} * 1700 * 1200;
 /// Of both streams and the bucket, where a file of the server is not yet given back.
 constexpr double kSlack = 1.25;
 
-constexpr JsonLimits kPlanLimits{.bytes = kMostOfBusPlan, .depth = 5, .values = 2'000'000};
-constexpr std::size_t kMostKeys = 8;
+constexpr JsonLimits kPlanLimits{.bytes = kMaxBusPlan, .depth = 5, .values = 2'000'000};
+constexpr std::size_t kMaxKeys = 8;
 
 constexpr const char* kRemarks =
     "# Written by weft bus, again with each change; who is there stands in {}.\n"
@@ -55,7 +55,7 @@ bool is_public_key(std::string_view key) {
 }
 
 bool are_keys(const std::vector<std::string>& keys, std::size_t least) {
-  return keys.size() >= least && keys.size() <= kMostKeys && std::ranges::all_of(keys, is_public_key);
+  return keys.size() >= least && keys.size() <= kMaxKeys && std::ranges::all_of(keys, is_public_key);
 }
 
 Result<void> check_members(const BusMembers& all, bool watchers, std::string_view where) {

@@ -49,7 +49,7 @@ struct BusPlan {
   friend bool operator==(const BusPlan&, const BusPlan&) = default;
 };
 
-inline constexpr std::size_t kMostOfBusPlan = 32 << 20;  // bytes: 65,536 hosts with several keys each
+inline constexpr std::size_t kMaxBusPlan = 32 << 20;  // bytes: 65,536 hosts with several keys each
 
 std::string bus_plan_text(const BusPlan& plan);
 /// `where`: its name, for errors. Error: invalid_input.

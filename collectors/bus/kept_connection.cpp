@@ -20,7 +20,7 @@ constexpr int kConnectTimeoutMs = 3000;
 constexpr int kWriteDeadlineMs = 2000;  // a path that went dark holds nobody for longer
 constexpr int kPingEveryMs = 5000;      // with two unanswered the connection is given up
 constexpr auto kFirstPause = std::chrono::milliseconds(100);
-constexpr auto kLongestPause = std::chrono::milliseconds(3000);
+constexpr auto kMaxPause = std::chrono::milliseconds(3000);
 constexpr int kRefusalsInARow = 3;  // by chance: one of 16 million, and then it is tried again all the same
 
 using Options = std::unique_ptr<natsOptions, Destroyer<natsOptions_Destroy>>;
@@ -176,7 +176,7 @@ class KeptConnection::Impl {
           pause / 2 + Nanoseconds(std::uniform_int_distribution<std::int64_t>(0, pause.count() / 2)(draw));
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, stop, drawn, [] { return false; });
-      pause = std::min(2 * pause, Nanoseconds(kLongestPause));
+      pause = std::min(2 * pause, Nanoseconds(kMaxPause));
     }
     nats_ReleaseThreadMemory();
   }

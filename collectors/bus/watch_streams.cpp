@@ -19,8 +19,8 @@ constexpr auto kIdsKnown = minutes(5);
 /// Two windows a second for twenty minutes: beyond that an agent pushes out its own, not those of others.
 constexpr int kWindowsOfAgent = 2400;
 constexpr std::size_t kHeaders = 1024;
-constexpr std::size_t kLongestValue = 1'000'000;
-constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kMaxValue = 1'000'000;
+constexpr std::size_t kMaxName = 128;
 
 nlohmann::json stream(std::string_view name, const std::string& subjects, Nanoseconds kept, Nanoseconds ids,
                       std::uint64_t bytes, std::size_t longest) {
@@ -45,10 +45,9 @@ Result<void> ensure_streams(KeptConnection& connection, const StreamLimits& limi
   auto windows = stream(kWindowStream, "weft.obs.>", kWindowsKept, kIdsKnown, limits.windows,
                         watch::kMaxWindowBytes + kHeaders);
   windows["max_msgs_per_subject"] = kWindowsOfAgent;
-  const auto events =
-      stream(kEventStream, "weft.event.>", kEventsKept, minutes(2), limits.events, kLongestValue);
+  const auto events = stream(kEventStream, "weft.event.>", kEventsKept, minutes(2), limits.events, kMaxValue);
   auto bucket = stream(kBucketStream, fmt::format("$KV.{}.>", kBucket), Nanoseconds(0), minutes(2),
-                       kBucketBytes, kLongestValue);
+                       kBucketBytes, kMaxValue);
   bucket["max_msgs_per_subject"] = 1;
   bucket["discard"] = "new";
   bucket["deny_delete"] = true;
@@ -60,9 +59,9 @@ Result<void> ensure_streams(KeptConnection& connection, const StreamLimits& limi
 
 Result<void> check_names(std::string_view fabric, std::string_view participant) {
   for (const auto& [what, name] : {std::pair("fabric", fabric), std::pair("participant", participant)})
-    if (name.empty() || name.size() > kLongestName)
+    if (name.empty() || name.size() > kMaxName)
       return fail(ErrorKind::invalid_input, "the name of the {} has {} bytes: 1 to {} are one", what,
-                  name.size(), kLongestName);
+                  name.size(), kMaxName);
   return {};
 }
 

@@ -18,8 +18,8 @@ struct MetricsOptions {
 
 /// At most so many channels and incidents have lines of their own, the worst first; gauges tell how many are
 /// left out.
-inline constexpr std::size_t kMostChannels = 2'000;
-inline constexpr std::size_t kMostIncidents = 500;
+inline constexpr std::size_t kMaxChannels = 2'000;
+inline constexpr std::size_t kMaxIncidents = 500;
 
 std::string metrics_text(const Fabric& fabric, const watch::WatchState& state,
                          const MetricsOptions& options = {});

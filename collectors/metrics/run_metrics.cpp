@@ -13,7 +13,7 @@ void put_findings(Families& all, const files::DiagnosisDocument& document) {
   std::size_t shown = 0;
   auto links = all.gauge("weft_run_link_confidence_ratio", "Of each link that the run found not healthy.");
   for (const auto& link : document.links) {
-    if (++shown > kMostChannels) break;
+    if (++shown > kMaxChannels) break;
     links.add(link.confidence, {{"link", link.link},
                                 {"from", link.from.value_or("")},
                                 {"cause", std::string(to_string(link.cause))},
@@ -21,7 +21,7 @@ void put_findings(Families& all, const files::DiagnosisDocument& document) {
   }
   auto hosts = all.gauge("weft_run_host_unhealthy", "Hosts and NICs that the run found not healthy.");
   for (const auto& host : document.hosts) {
-    if (++shown > kMostChannels) break;
+    if (++shown > kMaxChannels) break;
     hosts.add(1, {{"host", host.host},
                   {"nic", host.nic.value_or("")},
                   {"cause", host.cause ? std::string(to_string(*host.cause)) : std::string()},

@@ -125,7 +125,7 @@ void put_channels(Families& all, const Fabric& fabric, const WatchState& state,
                   const MetricsOptions& options) {
   auto chosen = chosen_channels(state, options);
   const std::size_t left_out =
-      options.all_channels || chosen.size() <= kMostChannels ? 0 : chosen.size() - kMostChannels;
+      options.all_channels || chosen.size() <= kMaxChannels ? 0 : chosen.size() - kMaxChannels;
   chosen.resize(chosen.size() - left_out);
   all.gauge("weft_channels_left_out",
             "Channels that are not healthy and have no lines here: they are too many.")
@@ -165,7 +165,7 @@ void put_incidents(Families& all, const Fabric& fabric, const WatchState& state)
   auto each = all.gauge("weft_incident_opened_timestamp_seconds",
                         "Of each incident that is open or recovering: when it opened.");
   for (const Incident& incident : state.incidents) {
-    if (!alerts(incident) || ++shown > kMostIncidents) continue;
+    if (!alerts(incident) || ++shown > kMaxIncidents) continue;
     const auto report = files::report_of(fabric, {.number = 0, .at = {}, .incident = incident}).incident;
     each.add(seconds(incident.opened.value_or(incident.first_seen)),
              {{"incident", std::to_string(incident.id.value())},

@@ -13,9 +13,9 @@ constexpr double kGap = 12;    // between two boxes of a row
 constexpr double kColumn = 7;  // of a letter of the names
 constexpr double kPadding = 14;
 constexpr double kBoxHeight = 26;
-constexpr double kLeastRise = 110;     // between two rows
+constexpr double kMinRise = 110;       // between two rows
 constexpr double kRiseOfWidth = 0.08;  // cables of a wide fabric need room to fan out
-constexpr double kMostRise = 320;
+constexpr double kMaxRise = 320;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ FabricLayout layout_of(const Fabric& fabric) {
     box[tier] = kPadding + kColumn * static_cast<double>(longest);
     layout.width = std::max(layout.width, static_cast<double>(row.size()) * (box[tier] + kGap) + 2 * kMargin);
   }
-  const double rise = std::clamp(layout.width * kRiseOfWidth, kLeastRise, kMostRise);
+  const double rise = std::clamp(layout.width * kRiseOfWidth, kMinRise, kMaxRise);
   double y = kMargin + kBoxHeight / 2;
   for (auto row = rows.rbegin(); row != rows.rend(); ++row, y += rise) {
     const double step = (layout.width - 2 * kMargin) / static_cast<double>(row->second.size());

@@ -6,7 +6,7 @@ namespace weft::store {
 namespace {
 
 constexpr std::string_view kFabric = "fabric";
-constexpr std::size_t kMostWaiting = 10'000;
+constexpr std::size_t kMaxWaiting = 10'000;
 
 SqlValue count(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -65,8 +65,8 @@ Result<Applied> WatchStore::apply(std::span<const watch::StoredEvent> events) {
   auto applied = apply_events(database_, waiting_);
   if (applied) {
     waiting_.clear();
-  } else if (waiting_.size() > kMostWaiting) {
-    waiting_.resize(kMostWaiting);
+  } else if (waiting_.size() > kMaxWaiting) {
+    waiting_.resize(kMaxWaiting);
     is_behind_ = true;  // one after them would make the file think that it had those between
   }
   return applied;

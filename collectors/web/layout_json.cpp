@@ -30,7 +30,7 @@ void put_nodes(JsonText& out, const Fabric& fabric) {
   put_steps(out, "tiers", fabric.nodes(), [](const Node& node) { return node.tier; });
   out.push_back(',');
   put_steps(out, "pods", fabric.nodes(), [](const Node& node) { return node.pod.value_or(0); });
-  if (fabric.node_count() > kMostPlacedNodes) {
+  if (fabric.node_count() > kMaxPlacedNodes) {
     out.push_back('}');
     return;
   }

@@ -10,7 +10,7 @@ namespace weft::web {
 
 /// Up to this many nodes the layout says where each stands (report::layout_of); the page arranges more
 /// itself.
-inline constexpr std::size_t kMostPlacedNodes = 120;
+inline constexpr std::size_t kMaxPlacedNodes = 120;
 
 /// {"fabric","kind","nodes":{"names":[...],"tiers":[...],"pods":[...],"x":[...],"y":[...]},"width","height",
 ///  "links":{"a":[...],"b":[...],"a_ports":[...],"b_ports":[...],"rates":[Mbit/s...]},

@@ -11,9 +11,9 @@ namespace {
 
 using files::DocumentTree;
 
-constexpr std::size_t kMostBuckets = 720;
-constexpr std::size_t kMostPaths = 40;
-constexpr std::size_t kMostPast = 1000;
+constexpr std::size_t kMaxBuckets = 720;
+constexpr std::size_t kMaxPaths = 40;
+constexpr std::size_t kMaxPast = 1000;
 
 DocumentTree channel_tree(const LiveView& view, const std::string& letters, ChannelId channel) {
   DocumentTree tree{{"name", view.fabric->name_of(channel)}};
@@ -52,7 +52,7 @@ DocumentTree path_tree(const Fabric& fabric, const CrossingPath& path) {
 
 Result<DocumentTree> past_tree(const HistorySource& history, const Fabric& fabric, LinkId link,
                                TimeRange range) {
-  WEFT_TRY(const auto incidents, history.incidents(range, kMostPast));
+  WEFT_TRY(const auto incidents, history.incidents(range, kMaxPast));
   auto list = DocumentTree::array();
   for (const Incident& incident : incidents) {
     const auto channels = channels_of(fabric, incident.place);
@@ -75,13 +75,13 @@ Result<std::string> link_json(const PageFabric& page, const LiveView& view, Link
                      {channel_tree(view, letters, Fabric::a_to_b(link)),
                       channel_tree(view, letters, Fabric::b_to_a(link))}}};
   if (page.history != nullptr) {
-    WEFT_TRY(const auto buckets, page.history->link_sums(link, range, kMostBuckets));
+    WEFT_TRY(const auto buckets, page.history->link_sums(link, range, kMaxBuckets));
     WEFT_TRY(auto past, past_tree(*page.history, fabric, link, range));
     tree["range"] = {{"from", milliseconds(range.from)}, {"to", milliseconds(range.to)}};
     tree["history"] = history_tree(buckets);
     tree["incidents"] = std::move(past);
   }
-  const auto paths = page.live->paths_over(link, kMostPaths);
+  const auto paths = page.live->paths_over(link, kMaxPaths);
   auto list = DocumentTree::array();
   if (paths)
     for (const CrossingPath& path : *paths) list.push_back(path_tree(fabric, path));

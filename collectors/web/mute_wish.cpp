@@ -9,24 +9,24 @@ namespace weft::web {
 namespace {
 
 constexpr JsonLimits kLimits{.bytes = 4096, .depth = 2, .values = 16};
-constexpr std::uint64_t kMostMinutes = std::uint64_t{90} * 24 * 60;
-constexpr std::size_t kMostText = 200;
+constexpr std::uint64_t kMaxMinutes = std::uint64_t{90} * 24 * 60;
+constexpr std::size_t kMaxText = 200;
 
 Result<std::string> short_text(const files::JsonView& view) {
   WEFT_TRY(auto text, files::as_text(view));
-  if (text.empty() || text.size() > kMostText) return view.error("expected 1 to {} bytes", kMostText);
+  if (text.empty() || text.size() > kMaxText) return view.error("expected 1 to {} bytes", kMaxText);
   return text;
 }
 
 Result<Nanoseconds> minutes_of(const files::JsonView& view) {
   WEFT_TRY(const auto minutes, files::as_count(view));
-  if (minutes > kMostMinutes) return view.error("expected at most {} minutes", kMostMinutes);
+  if (minutes > kMaxMinutes) return view.error("expected at most {} minutes", kMaxMinutes);
   return std::chrono::minutes(minutes);
 }
 
 Result<Nanoseconds> length_of(const files::JsonView& view) {
   WEFT_TRY(const auto length, minutes_of(view));
-  if (length == Nanoseconds::zero()) return view.error("expected 1 to {} minutes", kMostMinutes);
+  if (length == Nanoseconds::zero()) return view.error("expected 1 to {} minutes", kMaxMinutes);
   return length;
 }
 

@@ -22,11 +22,11 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto kConnect = 1s;
-constexpr auto kRead = 3s;                      // for its next bytes; twice that for all
-constexpr auto kInterval = 5s;                  // between two questions how the fabric is
-constexpr std::size_t kMostBytes = 16'000'000;  // of an answer
-constexpr std::ptrdiff_t kMostAtOnce = 2;       // of the eight threads of this page
-constexpr auto kRoom = 1s;                      // for one of them: a view asks for several things at once
+constexpr auto kRead = 3s;                     // for its next bytes; twice that for all
+constexpr auto kInterval = 5s;                 // between two questions how the fabric is
+constexpr std::size_t kMaxBytes = 16'000'000;  // of an answer
+constexpr std::ptrdiff_t kMaxAtOnce = 2;       // of the eight threads of this page
+constexpr auto kRoom = 1s;                     // for one of them: a view asks for several things at once
 constexpr JsonLimits kRowLimits{.bytes = 1'000'000, .depth = 8, .values = 20'000};
 
 struct Place {
@@ -150,7 +150,7 @@ class HttpPage final : public Elsewhere {
     auto body = std::make_shared<std::string>();
     out.content_receiver = [&](const char* data, size_t size, std::uint64_t, std::uint64_t) {
       body->append(data, size);
-      return body->size() <= kMostBytes && Clock::now() < end;
+      return body->size() <= kMaxBytes && Clock::now() < end;
     };
     const auto back = client.send(out);
     if (!back)
@@ -207,7 +207,7 @@ class HttpPage final : public Elsewhere {
 
   const std::string fabric_;
   const Place place_;
-  mutable std::counting_semaphore<kMostAtOnce> room_{kMostAtOnce};
+  mutable std::counting_semaphore<kMaxAtOnce> room_{kMaxAtOnce};
   mutable std::mutex mutex_;
   std::condition_variable_any ended_;
   FabricRow row_{.name = fabric_, .trouble = "its page was not asked yet"};

@@ -19,7 +19,7 @@ namespace {
 using files::DocumentTree;
 
 constexpr std::string_view kFabrics = "/api/v1/fabrics";
-constexpr std::size_t kMostListed = 500;  // incidents of a range
+constexpr std::size_t kMaxListed = 500;  // incidents of a range
 
 std::string hash_of(std::string_view text) {
   return fmt::format("{:016x}", std::hash<std::string_view>{}(text));
@@ -80,7 +80,7 @@ PageAnswer incidents_of(const PageFabric& fabric, const LiveView& view, const Pa
   const auto kept = fabric.history->kept();
   const auto range = range_of(request, kept);
   if (!range) return refused(range.error());
-  const auto incidents = fabric.history->incidents(*range, kMostListed);
+  const auto incidents = fabric.history->incidents(*range, kMaxListed);
   if (!incidents) return refused(incidents.error());
   auto list = DocumentTree::array();
   for (const Incident& incident : *incidents) list.push_back(incident_tree(*view.fabric, incident));
@@ -95,7 +95,7 @@ PageAnswer past_state(const PageFabric& fabric, const LiveView& view, const Page
   if (!at) return refused(at.error());
   const auto sums = fabric.history->sums_at(*at);
   if (!sums) return refused(sums.error());
-  auto incidents = fabric.history->incidents({*at, *at + std::chrono::milliseconds(1)}, kMostListed);
+  auto incidents = fabric.history->incidents({*at, *at + std::chrono::milliseconds(1)}, kMaxListed);
   if (!incidents) return refused(incidents.error());
   std::erase_if(*incidents, [&](const Incident& incident) { return !stood_at(incident, *at); });
   auto list = DocumentTree::array();
@@ -153,7 +153,7 @@ PageAnswer blacklist_of(const PageFabric& fabric, const LiveView& view) {
   const auto avoided = fabric.avoided->avoided();
   auto list = DocumentTree::array();
   for (const AvoidedLink& one : avoided.links) {
-    if (list.size() == kMostListed || one.link.value() >= view.fabric->link_count()) break;
+    if (list.size() == kMaxListed || one.link.value() >= view.fabric->link_count()) break;
     list.push_back({{"link", one.link.value()},
                     {"name", view.fabric->name_of(one.link)},
                     {"verdict", to_string(one.verdict)},

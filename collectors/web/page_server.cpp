@@ -20,16 +20,16 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kThreads = 8;
-constexpr std::size_t kMostWaiting = 64;           // connections accepted and not yet served
-constexpr std::size_t kMostRequestBytes = 32'768;  // head and body
-constexpr std::size_t kMostPath = 1024;
-constexpr std::size_t kMostBody = 8192;
-constexpr int kMostRequests = 1000;  // of a connection
-constexpr auto kReadTime = 2s;       // for a whole request
-constexpr auto kWriteTime = 20s;     // for a whole answer: 500 KB at 200 kbit/s
-constexpr auto kIdleTime = 5s;       // for the next request, while nobody waits for the thread
-constexpr auto kFirstTime = 1s;      // for the first one, also then: browsers connect ahead
-constexpr auto kSlice = 50ms;        // after so long a wait looks whether the server ends
+constexpr std::size_t kMaxWaiting = 64;           // connections accepted and not yet served
+constexpr std::size_t kMaxRequestBytes = 32'768;  // head and body
+constexpr std::size_t kMaxPath = 1024;
+constexpr std::size_t kMaxBody = 8192;
+constexpr int kMaxRequests = 1000;  // of a connection
+constexpr auto kReadTime = 2s;      // for a whole request
+constexpr auto kWriteTime = 20s;    // for a whole answer: 500 KB at 200 kbit/s
+constexpr auto kIdleTime = 5s;      // for the next request, while nobody waits for the thread
+constexpr auto kFirstTime = 1s;     // for the first one, also then: browsers connect ahead
+constexpr auto kSlice = 50ms;       // after so long a wait looks whether the server ends
 
 /// A connection of which each request has a limit of bytes and time.
 class Connection final : public httplib::Stream {
@@ -57,7 +57,7 @@ class Connection final : public httplib::Stream {
   bool is_writable() const override { return ready(POLLOUT, write_limit()); }
   ssize_t read(char* to, size_t size) override {
     if (begin_ == end_ && !fill()) return -1;
-    const auto count = std::min({size, end_ - begin_, kMostRequestBytes - taken_});
+    const auto count = std::min({size, end_ - begin_, kMaxRequestBytes - taken_});
     if (count == 0) return -1;
     std::copy_n(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
     begin_ += count;
@@ -89,7 +89,7 @@ class Connection final : public httplib::Stream {
     return false;
   }
   bool fill() {
-    if (taken_ >= kMostRequestBytes || !ready(POLLIN, read_limit_)) return false;
+    if (taken_ >= kMaxRequestBytes || !ready(POLLIN, read_limit_)) return false;
     const auto count = ::recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     begin_ = 0;
     end_ = count > 0 ? static_cast<std::size_t>(count) : 0;
@@ -113,7 +113,7 @@ class Threads final : public httplib::TaskQueue {
   }
   void enqueue(std::function<void()> job) override {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return jobs_.size() < kMostWaiting; });
+    changed_.wait(lock, [&] { return jobs_.size() < kMaxWaiting; });
     jobs_.push_back(std::move(job));
     count();
     changed_.notify_all();
@@ -171,11 +171,11 @@ class BoundedServer final : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override {
     Connection connection(socket, ends_);
     bool good = true;
-    for (int served = 1; good && served <= kMostRequests; ++served) {
+    for (int served = 1; good && served <= kMaxRequests; ++served) {
       if (!connection.wait_for_request(served == 1 ? kFirstTime : 0s, [&] { return waiting_ > 0; })) break;
       connection.begin_request();
       bool closed = false;
-      good = process_request(connection, served == kMostRequests, closed, nullptr) && !closed;
+      good = process_request(connection, served == kMaxRequests, closed, nullptr) && !closed;
     }
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
@@ -252,9 +252,9 @@ httplib::Headers headers_of_all() {
 struct PageServer::Running {
   Running(PageOptions options, PageSetup setup) : options_(std::move(options)), routes_(std::move(setup)) {
     server_.set_default_headers(headers_of_all());
-    server_.set_payload_max_length(kMostBody);
+    server_.set_payload_max_length(kMaxBody);
     server_.set_tcp_nodelay(true);
-    server_.set_keep_alive_max_count(kMostRequests);  // what answers say; a Connection keeps to it
+    server_.set_keep_alive_max_count(kMaxRequests);  // what answers say; a Connection keeps to it
     server_.set_socket_options([](socket_t socket) {
       const int yes = 1;  // no SO_REUSEPORT: a second server on the port is to fail
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -286,7 +286,7 @@ struct PageServer::Running {
   std::optional<PageAnswer> refusal_of(const httplib::Request& request) const {
     if (request.method != "GET" && request.method != "HEAD" && !changes(request))
       return error_answer(405, "only GET and HEAD are allowed here");
-    if (request.path.size() > kMostPath) return error_answer(414, "the path is too long");
+    if (request.path.size() > kMaxPath) return error_answer(414, "the path is too long");
     if (!request.ranges.empty()) return error_answer(416, "there are no parts of a page");
     if (!is_own_name(request.get_header_value("Host"), options_.address))
       return error_answer(421, "this server is reached by another name: use localhost");

@@ -11,7 +11,7 @@ namespace {
 
 using files::DocumentTree;
 
-constexpr std::size_t kMostNames = 100;  // of agents that are silent
+constexpr std::size_t kMaxNames = 100;  // of agents that are silent
 
 char letter_of(Verdict verdict) {
   switch (verdict) {
@@ -56,7 +56,7 @@ DocumentTree agents_tree(const Fabric& fabric, const watch::WatchState& state) {
     gaps += agent.gaps;
     refused += agent.refused;
     if (agent.presence == AgentPresence::present) lag = std::max(lag, agent.lag);
-    if (agent.presence == AgentPresence::silent && hosts.size() < kMostNames &&
+    if (agent.presence == AgentPresence::silent && hosts.size() < kMaxNames &&
         agent.host.value() < fabric.node_count())
       hosts.push_back(fabric.name_of(agent.host));
   }
@@ -158,7 +158,7 @@ DocumentTree incident_tree(const Fabric& fabric, const Incident& incident) {
 std::string state_json(const Fabric& fabric, const watch::WatchState& state, const StateMarks& marks) {
   auto incidents = DocumentTree::array();
   for (const Incident& incident : state.incidents) {
-    if (incidents.size() == kMostIncidents) break;
+    if (incidents.size() == kMaxIncidents) break;
     incidents.push_back(incident_tree(fabric, incident));
   }
   return files::document_line({{"version", marks.version},

@@ -12,7 +12,7 @@
 namespace weft::web {
 
 /// Incidents beyond these are counted, not listed.
-inline constexpr std::size_t kMostIncidents = 200;
+inline constexpr std::size_t kMaxIncidents = 200;
 
 /// As all times of the page are told.
 std::int64_t milliseconds(Nanoseconds time);

@@ -21,8 +21,8 @@
 namespace weft::webhook {
 namespace {
 
-constexpr std::size_t kShortestSecret = 16;
-constexpr std::size_t kLongestSecret = 4096;
+constexpr std::size_t kMinSecret = 16;
+constexpr std::size_t kMaxSecret = 4096;
 
 struct Url {
   std::string server;  // https://HOST[:PORT]
@@ -134,12 +134,12 @@ class HttpWebhook final : public Webhook {
 }  // namespace
 
 Result<std::string> read_secret(const std::filesystem::path& path) {
-  WEFT_TRY(auto secret, os::read_private_file(path, "the secret", kLongestSecret));
+  WEFT_TRY(auto secret, os::read_private_file(path, "the secret", kMaxSecret));
   while (secret.ends_with('\n') || secret.ends_with('\r')) secret.pop_back();
-  if (secret.size() < kShortestSecret)
+  if (secret.size() < kMinSecret)
     return fail(ErrorKind::invalid_input,
                 "secret {}: it has {} bytes: expected {} to {}, as of openssl rand -hex 32", path.string(),
-                secret.size(), kShortestSecret, kLongestSecret);
+                secret.size(), kMinSecret, kMaxSecret);
   return secret;
 }
 

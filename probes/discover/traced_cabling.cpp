@@ -8,7 +8,7 @@
 namespace weft::discover {
 namespace {
 
-constexpr unsigned kMostLevels = 6;
+constexpr unsigned kMaxLevels = 6;
 constexpr unsigned kNotPlaced = 0;
 
 /// The other address of a /31 (RFC 3021) or, of those that a /30 leaves, of that; the same of /127 and /126.
@@ -41,7 +41,7 @@ class SwitchFinder {
   void run() {
     find_leaves();
     if (graph_.sprays) return;
-    for (unsigned level = 1; level < kMostLevels; ++level) find_above(level);
+    for (unsigned level = 1; level < kMaxLevels; ++level) find_above(level);
     join_silent_leaves();
   }
 

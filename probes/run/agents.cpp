@@ -17,8 +17,8 @@ constexpr const char* kSelf = "/proc/self/exe";  // also after the file was repl
 constexpr auto kSignOff = std::chrono::seconds(2);
 constexpr auto kTermination = std::chrono::seconds(1);
 constexpr std::size_t kMaxLineLength = 300;
-constexpr std::uintmax_t kMostWords = 1'000'000;  // of an agent and its launcher, in bytes
-constexpr std::uintmax_t kTail = 10'000;          // of them, what is read for the last ones
+constexpr std::uintmax_t kMaxWords = 1'000'000;  // of an agent and its launcher, in bytes
+constexpr std::uintmax_t kTail = 10'000;         // of them, what is read for the last ones
 constexpr auto kLook = std::chrono::milliseconds(250);
 
 AgentWords words_of(const Fabric& fabric, const AgentHost& host, const std::string& url, RunId run,
@@ -150,11 +150,11 @@ std::vector<session::GoneAgent> Agents::end_talkers() {
   for (Agent& agent : agents_) {
     std::error_code none;
     const auto said = std::filesystem::file_size(log_of(agent.host), none);
-    if (agent.ended || none || said <= kMostWords) continue;
+    if (agent.ended || none || said <= kMaxWords) continue;
     agent.process.send_signal_to_group(SIGKILL);
     agent.ended = true;
     gone.push_back({agent.host, fmt::format("its agent said more than {} MB on stderr and was ended: {}",
-                                            kMostWords / 1'000'000, last_words_of(agent.host))});
+                                            kMaxWords / 1'000'000, last_words_of(agent.host))});
   }
   return gone;
 }

@@ -26,10 +26,10 @@ std::size_t count_in(std::string_view head) {
 }  // namespace
 
 Result<void> SharedPlan::set(std::string bytes) {
-  if (bytes.size() > kLongestSharedPlan)
+  if (bytes.size() > kMaxSharedPlan)
     return fail(ErrorKind::not_supported,
                 "the plan has {} bytes, and at most {} are shared with other watchers", bytes.size(),
-                kLongestSharedPlan);
+                kMaxSharedPlan);
   parts_ = std::max<std::size_t>(1, (bytes.size() + kPart - 1) / kPart);
   head_ = head_of(bytes, parts_);
   bytes_ = std::move(bytes);
@@ -61,7 +61,7 @@ Result<std::string> SharedPlan::read() {
     const auto end = stored.text.find('\n');
     if (end == std::string::npos) return fail(ErrorKind::not_found, "no plan is shared");
     if (i == 0) head = stored.text.substr(0, end + 1), count = count_in(head);
-    if (count < 1 || count > kLongestSharedPlan / kPart + 1 || !stored.text.starts_with(head))
+    if (count < 1 || count > kMaxSharedPlan / kPart + 1 || !stored.text.starts_with(head))
       return fail(ErrorKind::not_found, "the shared plan is not whole");
     bytes += std::string_view(stored.text).substr(head.size());
     if (i + 1 == count && head != head_of(bytes, count))

@@ -10,14 +10,14 @@
 namespace weft::run {
 
 /// What a bucket of 64 MB holds beside the rest: the plan of 24,576 NICs has some 45 MB.
-inline constexpr std::size_t kLongestSharedPlan = 48'000'000;
+inline constexpr std::size_t kMaxSharedPlan = 48'000'000;
 
 class SharedPlan {
  public:
   /// `values` outlives it.
   explicit SharedPlan(watch::SharedValue& values) : values_(values) {}
 
-  /// What is to be kept from now on. Error: not_supported (longer than kLongestSharedPlan).
+  /// What is to be kept from now on. Error: not_supported (longer than kMaxSharedPlan).
   Result<void> set(std::string bytes);
   /// Writes the next part of it, where one is left; what failed is tried again by the next call. Errors:
   /// those of SharedValue.

@@ -15,7 +15,7 @@ constexpr auto kLook = std::chrono::seconds(2);  // at NICs that are not open, a
 /// A first station that changes its MAC address is found again within a minute; asking costs two messages to
 /// the kernel for each peer.
 constexpr int kLooksToRefresh = 30;
-constexpr auto kMostForHops = std::chrono::seconds(3);  // of one look, for one NIC: silent ones take a second
+constexpr auto kMaxForHops = std::chrono::seconds(3);  // of one look, for one NIC: silent ones take a second
 
 /// A packet socket that holds UDP 4791 as long as it is open. Another program may hold it instead.
 class StandingSocket final : public datapath::PacketPort {
@@ -170,7 +170,7 @@ std::optional<PeerHops> StandingNics::find_hops(const watch::Assignment& assignm
   for (const watch::StreamSpec& stream : assignment.nics[nic].streams) peers.insert(stream.peer);
   auto& hops = known->second.hops;
   bool asked = false;
-  const auto end = Clock::now() + kMostForHops;
+  const auto end = Clock::now() + kMaxForHops;
   for (const std::uint32_t peer : peers) {
     const auto& address = assignment.peers[peer].address;
     if (!again && hops.contains(address)) continue;

@@ -7,19 +7,19 @@
 namespace weft::run {
 namespace {
 
-constexpr Nanoseconds kLongestRest = std::chrono::milliseconds(20);
-constexpr Nanoseconds kShortestRest = std::chrono::milliseconds(1);
-constexpr int kMostReceives = 16;  // of a NIC in one look, 64 frames each
-constexpr int kMostSends = 4;
+constexpr Nanoseconds kMaxRest = std::chrono::milliseconds(20);
+constexpr Nanoseconds kMinRest = std::chrono::milliseconds(1);
+constexpr int kMaxReceives = 16;  // of a NIC in one look, 64 frames each
+constexpr int kMaxSends = 4;
 /// An interface that takes nothing for so long is looked up again: it may have become another one.
 constexpr Nanoseconds kTroubleAfter = std::chrono::seconds(1);
-constexpr std::size_t kMostTold = 64;  // windows that nobody fetched: a minute
+constexpr std::size_t kMaxTold = 64;  // windows that nobody fetched: a minute
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 /// NICs that begin at different times wake the thread at the same ones.
 Nanoseconds on_the_grid(Nanoseconds time) {
-  return Nanoseconds((time.count() / kLongestRest.count() + 1) * kLongestRest.count());
+  return Nanoseconds((time.count() / kMaxRest.count() + 1) * kMaxRest.count());
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ std::vector<watch::Window> StandingWorker::windows() {
 void StandingWorker::tell(std::optional<watch::Window> window) {
   if (!window) return;
   const std::lock_guard lock(mutex_);
-  if (told_.size() < kMostTold) told_.push_back(std::move(*window));
+  if (told_.size() < kMaxTold) told_.push_back(std::move(*window));
 }
 
 void StandingWorker::work(const std::stop_token& stop) {
@@ -138,7 +138,7 @@ void StandingWorker::look_at(std::uint32_t index, Nic& nic) {
 }
 
 void StandingWorker::receive(Nic& nic) {
-  for (int i = 0; i < kMostReceives; ++i) {
+  for (int i = 0; i < kMaxReceives; ++i) {
     const auto arrivals = nic.opened.port->receive(Nanoseconds(0));
     if (!arrivals || arrivals->empty()) return;
     answer(nic, *arrivals);
@@ -166,7 +166,7 @@ void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrival
 
 void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
   const auto hop_of = [&nic](std::uint32_t peer) { return nic.hops[peer]; };
-  for (int i = 0; i < kMostSends; ++i) {
+  for (int i = 0; i < kMaxSends; ++i) {
     const auto frames = nic.probes->compose(now(), hop_of);
     if (frames.empty()) return;
     const auto before = now();
@@ -185,10 +185,10 @@ void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
 }
 
 Nanoseconds StandingWorker::next_look(Nanoseconds at) {
-  auto next = at + kLongestRest;
+  auto next = at + kMaxRest;
   if (!paused_)
     for (const auto& [index, nic] : probing()) next = std::min(next, nic->next_burst());
-  return std::max(next, at + kShortestRest);
+  return std::max(next, at + kMinRest);
 }
 
 }  // namespace weft::run

@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::size_t kMostTries = 5;
+constexpr std::size_t kMaxTries = 5;
 constexpr Nanoseconds kTriesCount = std::chrono::minutes(1);
 constexpr Nanoseconds kBetweenTries = seconds(1);  // what keeps the port or the disk may go by itself
 
@@ -27,9 +27,9 @@ Result<std::optional<std::string>> KeptServer::tend(Nanoseconds now) {
   if (!ended) return std::optional<std::string>();
   while (!tries_.empty() && now - tries_.front() > kTriesCount) tries_.pop_front();
   const auto how = fmt::format("nats-server, which this watch started, ended ({})", to_string(*ended));
-  if (tries_.size() >= kMostTries)
+  if (tries_.size() >= kMaxTries)
     return fail(ErrorKind::absent, "{}, {} times within a minute: see the kernel's log and the disk", how,
-                kMostTries);
+                kMaxTries);
   tries_.push_back(now);
   const auto again = server_.restart();
   return again ? how + "; it runs again" : fmt::format("{}, and not again: {}", how, again.error().message);

@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint32_t kFirstLabel = 49152;  // RoCEv2 source ports (ibv_flow_label_to_udp_sport)
 constexpr std::uint32_t kLabels = 16384;
 constexpr std::uint8_t kAttempts = 3;  // a hop that is silent three times is silent, not unlucky
-constexpr std::uint8_t kMostHops = 8;  // five switches of three tiers, seven of four, and the peer
-constexpr unsigned kMostRounds = 24;
+constexpr std::uint8_t kMaxHops = 8;   // five switches of three tiers, seven of four, and the peer
+constexpr unsigned kMaxRounds = 24;
 constexpr unsigned kQuietRounds = 4;  // with nothing new in them: two among rails, two across
 constexpr std::size_t kPartners = 4;
 constexpr std::size_t kLabelsOfPair = 8;
@@ -59,7 +59,7 @@ std::vector<WorkItem> DiscoverScript::next_wave() {
   const bool is_new = found.cables != found_.cables || found.switches.size() != found_.switches.size();
   found_ = std::move(found);
   if (rounds_ > 0) quiet_rounds_ = is_new ? 0 : quiet_rounds_ + 1;
-  if (rounds_ >= kMostRounds || quiet_rounds_ >= kQuietRounds) return {};
+  if (rounds_ >= kMaxRounds || quiet_rounds_ >= kQuietRounds) return {};
   ++rounds_;
   return work_for(orders());
 }
@@ -127,7 +127,7 @@ std::vector<WorkItem> DiscoverScript::work_for(const std::vector<Order>& orders)
   if (orders.empty()) return {};
   const double seconds = static_cast<double>(orders.size()) * busiest_share() / options_.answers_per_second;
   const auto hops =
-      longest_ == 0 ? kMostHops : static_cast<std::uint8_t>(std::min<std::size_t>(longest_ + 2, 15));
+      longest_ == 0 ? kMaxHops : static_cast<std::uint8_t>(std::min<std::size_t>(longest_ + 2, 15));
   std::map<std::uint32_t, std::vector<const Order*>> by_nic;
   for (const Order& order : orders) by_nic[order.src].push_back(&order);
   std::vector<WorkItem> work;

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxInterfaces = 256;
 constexpr std::size_t kMaxAddresses = 64;  // of an interface
 constexpr std::size_t kMaxNameLength = 256;
 constexpr std::uint32_t kLastLabel = 0xFFFF;
-constexpr std::int64_t kLargestProbe = 9'600;
+constexpr std::int64_t kMaxProbe = 9'600;
 constexpr std::size_t kMaxEpochs = 4;      // two are used
 constexpr std::uint32_t kMaxPairs = 8192;  // 64 NICs with 128 peers: what a message holds
 
@@ -156,7 +156,7 @@ void check_schedule(const NicSchedule& nic, std::size_t peers) {
 
 void check_assignment(const Assignment& assignment) {
   check(assignment.plan.value() > 0, "plan 0 is none");
-  check(assignment.size.count() > 0 && assignment.size.count() <= kLargestProbe, "no size of a probe");
+  check(assignment.size.count() > 0 && assignment.size.count() <= kMaxProbe, "no size of a probe");
   std::set<std::string> interfaces;
   for (const NicSchedule& nic : assignment.nics) {
     check(interfaces.insert(nic.interface).second, "an interface comes twice");

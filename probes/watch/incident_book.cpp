@@ -15,7 +15,7 @@ namespace {
 constexpr double kOver = 6.9;         // nats, a thousand to one: what was at fault is clean
 constexpr double kSurelyOver = 13.8;  // a million to one: it may be closed
 constexpr double kBackground = 1e-4;  // what a healthy path is taken to lose (Tolerance)
-constexpr double kLeastLoss = 3e-4;   // a fault is told from that by no fewer losses
+constexpr double kMinLoss = 3e-4;     // a fault is told from that by no fewer losses
 /// What passed nothing passes some: so long a look must say.
 constexpr Nanoseconds kSettled = std::chrono::seconds(30);
 /// A look at what began so long ago saw enough of it to tell its place.
@@ -24,14 +24,14 @@ constexpr Nanoseconds kAllSettleIn = std::chrono::seconds(5);  // of those of on
 constexpr int kAgreeing = 2;  // looks, one after the other: of what began later than that
 constexpr Nanoseconds kJustNow = std::chrono::seconds(1);
 constexpr double kAtMostBad = 3.0;  // nats that a loss just now speaks against the next clean probes
-constexpr Nanoseconds kLongestHold = std::chrono::minutes(30);
+constexpr Nanoseconds kMaxHold = std::chrono::minutes(30);
 constexpr Nanoseconds kRemembered = std::chrono::hours(25);  // closed ones, for looks that still see them
 
 /// The share that it loses, for what clean probes say; `seen`: of all that crossed it.
 double loss_of(const Incident& incident, double seen) {
   if (incident.cause != Cause::loss && incident.cause != Cause::corruption) return 1.0;
   const double told = incident.estimate ? incident.estimate->value : 0.0;
-  return std::clamp(told > 0 ? told : seen, kLeastLoss, 1.0);
+  return std::clamp(told > 0 ? told : seen, kMinLoss, 1.0);
 }
 
 bool says_less(const Incident& known, const LookFinding& finding) {
@@ -304,7 +304,7 @@ void IncidentBook::weigh(Entry& entry, const Crossed& crossed, Times times) {
     if (entry.again >= kOver) return come_back(entry, times.now, times);
     const auto longer = std::min<std::uint32_t>(entry.incident.flaps, 10);
     const Nanoseconds hold =
-        std::min<Nanoseconds>(options_.hold * (1U << longer), std::max(kLongestHold, options_.hold));
+        std::min<Nanoseconds>(options_.hold * (1U << longer), std::max(kMaxHold, options_.hold));
     if (entry.clean <= -kSurelyOver && times.now - entry.recovering >= hold && may_close(entry))
       end(entry, times);
     return;

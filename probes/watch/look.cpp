@@ -219,8 +219,8 @@ bool Looker::is_heard(std::uint32_t row, const Left& left) const {
 /// Whether nothing came through it lately: all rows over one of its channels end in losses behind which no
 /// echo came. What came through earlier in the span came before the fault.
 bool Looker::passes_nothing(const ScaleSums& sums, const Left& left, const LookFinding& finding) const {
-  constexpr double kMostThatPasses = 0.1;  // then so many in a row get lost once in a thousand times
-  const double enough = std::log(1e-3) / std::log(1 - kMostThatPasses);
+  constexpr double kMaxThatPasses = 0.1;  // then so many in a row get lost once in a thousand times
+  const double enough = std::log(1e-3) / std::log(1 - kMaxThatPasses);
   return std::ranges::any_of(finding.place.channels, [&](ChannelId channel) {
     std::uint64_t open = 0, others = 0;
     for (const std::uint32_t row : rows_.of(channel)) {

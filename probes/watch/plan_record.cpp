@@ -12,8 +12,8 @@ namespace {
 // The layout: what it was made for (8 bytes, network order, see purpose_of), then LEB128 varints: sets of
 // paths (count; each: paths, each: channels), NICs (count; each: NIC, streams, each: peer, label, label of
 // the echo, set there, set back).
-constexpr std::size_t kMostChannels = 64;  // of a path; the longest there are have eight
-constexpr std::size_t kMostPaths = 4096;   // of a set
+constexpr std::size_t kMaxChannels = 64;  // of a path; the longest there are have eight
+constexpr std::size_t kMaxPaths = 4096;   // of a set
 
 /// FNV-1a over all that ids and rates depend on: layout, channels in their order, limits.
 std::uint64_t purpose_of(const Fabric& fabric, const PlanLimits& limits) {
@@ -95,9 +95,9 @@ Result<std::vector<PathSetId>> read_sets(Reader& in, const Fabric& fabric, PathT
   const auto count = in.count(~std::size_t{0} >> 1);
   for (std::uint32_t s = 0; s < count && in.ok(); ++s) {
     std::vector<PathId> paths;
-    for (auto left = in.count(kMostPaths); left > 0 && in.ok(); --left) {
+    for (auto left = in.count(kMaxPaths); left > 0 && in.ok(); --left) {
       std::vector<ChannelId> channels;
-      for (auto more = in.count(kMostChannels); more > 0 && in.ok(); --more)
+      for (auto more = in.count(kMaxChannels); more > 0 && in.ok(); --more)
         channels.emplace_back(in.number(fabric.channel_count()));
       paths.push_back(table.intern(channels));
     }

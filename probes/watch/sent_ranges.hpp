@@ -34,7 +34,7 @@ class SentRanges {
     for (SentRange& known : further)
       if (join(known, range)) return;
     // Too many gaps for an honest agent: the numbers are kept, which of the streams they are is off by one.
-    if (further.size() >= kMostRanges)
+    if (further.size() >= kMaxRanges)
       further.back().end += range.count();
     else
       further.push_back(range);
@@ -63,7 +63,7 @@ class SentRanges {
   }
 
  private:
-  static constexpr std::size_t kMostRanges = 64;
+  static constexpr std::size_t kMaxRanges = 64;
 
   static bool join(SentRange& known, SentRange range) {
     if (known.count() == 0)

@@ -9,7 +9,7 @@ namespace weft::watch {
 namespace {
 
 /// Watchers that take over from one another each bring their own epochs: more than that are not kept.
-constexpr std::size_t kMostEpochs = 8;
+constexpr std::size_t kMaxEpochs = 8;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void StandingKeys::renew(const Assignment& assignment, Nanoseconds now) {
   assigned_ = epochs.size();
   for (Epoch& earlier : epochs_) {
     const bool is_known = std::ranges::find(epochs, earlier.name, &Epoch::name) != epochs.end();
-    if (is_known || earlier.until + kEpochOverlap <= now || epochs.size() == kMostEpochs) continue;
+    if (is_known || earlier.until + kEpochOverlap <= now || epochs.size() == kMaxEpochs) continue;
     earlier.askers.clear();
     epochs.push_back(std::move(earlier));
   }

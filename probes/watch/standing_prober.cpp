@@ -49,7 +49,7 @@ std::span<const ByteSpan> StandingProber::compose(Nanoseconds now, const HopOfPe
   asked_ = now;
   composed_.clear();
   give_up_unsent(now);
-  const auto count = std::min(due(now), kMostAtOnce);
+  const auto count = std::min(due(now), kMaxAtOnce);
   for (std::size_t i = 0; i < count; ++i) {
     const auto number = next_ + composed_.size();
     const auto hop = hop_of(schedule_.streams[number % streams_.size()].peer);

@@ -43,7 +43,7 @@ struct StandingRun {
 
 class StandingProber {
  public:
-  static constexpr std::size_t kMostAtOnce = 64;
+  static constexpr std::size_t kMaxAtOnce = 64;
 
   /// References outlive it. `keys` are of the assignment that `schedule` is of.
   StandingProber(const StandingRun& run, const StandingKeys& keys, NicSchedule schedule,
@@ -113,7 +113,7 @@ class StandingProber {
   std::map<std::uint64_t, LostWay> lost_;  // judged, not told yet
   std::vector<SettledProbe> settled_;      // of windows told already
   std::vector<SettledProbe> just_settled_;
-  std::array<std::vector<std::byte>, kMostAtOnce> frames_;
+  std::array<std::vector<std::byte>, kMaxAtOnce> frames_;
   std::vector<ByteSpan> composed_;  // of probes from next_ on
   std::uint16_t identification_;
 };

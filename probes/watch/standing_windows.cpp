@@ -26,7 +26,7 @@ std::optional<Window> StandingWindows::next(const Nics& nics, Nanoseconds now, c
     if (now < waiting_->at + kAnswerWait) return std::nullopt;
     return close(nics, *std::exchange(waiting_, std::nullopt), now, dropped);
   }
-  if (alarmed_ && at_hand.at - begin_ >= kShortestWindow) {
+  if (alarmed_ && at_hand.at - begin_ >= kMinWindow) {
     alarmed_ = false;
     return close(nics, at_hand, now, dropped);
   }

@@ -13,7 +13,7 @@ namespace weft::watch {
 
 inline constexpr Nanoseconds kWindow = std::chrono::seconds(1);
 /// Of a path that loses much many windows would end early: at most four a second.
-inline constexpr Nanoseconds kShortestWindow = std::chrono::milliseconds(250);
+inline constexpr Nanoseconds kMinWindow = std::chrono::milliseconds(250);
 /// Not all hosts of a plan have it at once; what is not answered in its first two seconds says nothing and is
 /// not told.
 inline constexpr Nanoseconds kPlanGrace = std::chrono::seconds(2);

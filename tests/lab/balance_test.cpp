@@ -43,7 +43,7 @@ std::uint64_t sent_again(const Json& sending) {
 
 /// To the byte, but for what was sent again: that crosses its links once more, with its acknowledgement.
 void expect_as_planned(const Json& sending) {
-  constexpr std::uint64_t kMostOfOne = 4096 + 256;  // a packet, the least one that answers it, their headers
+  constexpr std::uint64_t kMaxOne = 4096 + 256;  // a packet, the least one that answers it, their headers
   const auto again = sent_again(sending);
   if (again > 0) print_disturbance("packets sent again", again);
   EXPECT_EQ(sending["unfinished"], 0);
@@ -51,7 +51,7 @@ void expect_as_planned(const Json& sending) {
   EXPECT_LE(sending["received"], sending["sent"]);
   for (const auto& link : sending["links"]) {
     EXPECT_GE(link["counted"], link["planned"]) << link;
-    EXPECT_LE(link["counted"], link["planned"].get<std::uint64_t>() + again * kMostOfOne) << link;
+    EXPECT_LE(link["counted"], link["planned"].get<std::uint64_t>() + again * kMaxOne) << link;
   }
 }
 

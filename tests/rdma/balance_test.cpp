@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 /// A label that is not followed leaves bytes missing on its links, and brings some to others; what devices of
 /// a busy machine send again only adds to the same links.
 void expect_as_planned(Json& sending) {
-  constexpr double kMostSentAgain = 0.5;
+  constexpr double kMaxSentAgain = 0.5;
   EXPECT_EQ(sending["labels"], "assigned");
   EXPECT_EQ(sending["unfinished"], 0) << sending.dump();
   EXPECT_EQ(sending["error"], nullptr);
@@ -23,7 +23,7 @@ void expect_as_planned(Json& sending) {
     const std::uint64_t planned = link["planned"];
     const std::uint64_t counted = link["counted"];
     EXPECT_GE(counted, planned) << link.dump();
-    EXPECT_LE(static_cast<double>(counted), static_cast<double>(planned) * (1 + kMostSentAgain))
+    EXPECT_LE(static_cast<double>(counted), static_cast<double>(planned) * (1 + kMaxSentAgain))
         << link.dump();
     more += counted - planned;
   }

@@ -68,6 +68,15 @@ TEST(Style, ATypesNameStandsForOneTypeOfANamespace) {
   EXPECT_EQ(lines_of(types_defined_twice(code_and_tests())), "");
 }
 
+TEST(Style, LimitsAreNamedMaxAndMin) { EXPECT_EQ(lines_of(limits_named_otherwise(code_and_tests())), ""); }
+
+TEST(StyleRules, ALimitOfAnotherNameIsFound) {
+  EXPECT_THAT(limits_named_otherwise({file("cli/a.cpp", {"constexpr int kMaxRows = 1;",
+                                                         "f(kLeast"
+                                                         "Rows);"})}),
+              SizeIs(1));
+}
+
 TEST(StyleRules, ANamespaceOfAnotherModuleIsFound) {
   const auto in = [](const std::string& path, const std::string& name) {
     return wrong_namespaces({file(path, {"namespace " + name + " {", "namespace {"})});

@@ -191,6 +191,20 @@ inline Violations too_long(const std::vector<SourceFile>& files, std::size_t mos
   return found;
 }
 
+/// Limits are named kMax... or kMin... (docs/words.md).
+inline Violations limits_named_otherwise(const std::vector<SourceFile>& files) {
+  static const std::regex kOther(R"(\bk(Most|Longest|Largest|Least|Shortest|Fewest|Smallest)[A-Z]\w*)");
+  Violations found;
+  for (const SourceFile& file : files)
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const std::string code(without_comment(file.lines[i]));
+      std::smatch match;
+      if (std::regex_search(code, match, kOther))
+        found.push_back(at(file, i + 1, match.str() + ": a limit is named kMax... or kMin..."));
+    }
+  return found;
+}
+
 /// A .cpp with a header of its name that does not include it first.
 inline Violations own_header_not_first(const std::vector<SourceFile>& files) {
   Violations found;

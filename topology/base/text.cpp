@@ -84,11 +84,11 @@ std::size_t columns_of(std::string_view text) {
 }
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns, std::size_t deeper) {
-  constexpr std::size_t kLeastRoom = 20;
+  constexpr std::size_t kMinRoom = 20;
   std::string lines;
   for (bool first = true; !text.empty(); first = false) {
     if (!first && deeper > 0) indent += std::exchange(deeper, 0);
-    const std::size_t room = columns > indent + kLeastRoom ? columns - indent : kLeastRoom;
+    const std::size_t room = columns > indent + kMinRoom ? columns - indent : kMinRoom;
     std::size_t end = bytes_within(text, room);
     if (end < text.size()) {
       const std::size_t space = text.rfind(' ', end);

@@ -9,7 +9,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kGap = 2;           // between columns
-constexpr std::size_t kLeastLast = 20;    // narrower, wrapped() would not fit it
+constexpr std::size_t kMinLast = 20;      // narrower, wrapped() would not fit it
 constexpr std::size_t kContinuation = 4;  // what goes on stands deeper by this
 
 std::string padded(std::string_view cell, std::size_t width, bool right) {
@@ -42,7 +42,7 @@ std::string TextTable::text(std::size_t width, std::size_t indent) const {
   const auto widths = natural_widths();
   std::size_t before_last = indent;
   for (std::size_t c = 0; c + 1 < widths.size(); ++c) before_last += widths[c] + kGap;
-  if (before_last + widths.back() <= width || before_last + kLeastLast <= width)
+  if (before_last + widths.back() <= width || before_last + kMinLast <= width)
     return aligned(widths, width, indent);
   return stacked(width, indent);
 }

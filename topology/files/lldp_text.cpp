@@ -8,7 +8,7 @@
 namespace weft::files {
 namespace {
 
-constexpr std::size_t kMostLines = 1'000'000;
+constexpr std::size_t kMaxLines = 1'000'000;
 
 struct Neighbour {
   std::string interface;
@@ -76,8 +76,8 @@ Result<CableList> parse_lldp_text(std::string_view text, const RecordSource& sou
   bool ended = false;
   std::size_t lines = 0;
   while (!text.empty()) {
-    if (++lines > kMostLines)
-      return fail(ErrorKind::invalid_input, "{}: more than {} lines", source.file, kMostLines);
+    if (++lines > kMaxLines)
+      return fail(ErrorKind::invalid_input, "{}: more than {} lines", source.file, kMaxLines);
     const auto end = std::min(text.find('\n'), text.size());
     const auto line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));

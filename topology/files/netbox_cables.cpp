@@ -10,9 +10,9 @@ namespace weft::files {
 namespace {
 
 constexpr JsonLimits kLimits{.bytes = 256'000'000, .depth = 16, .values = 16'000'000};
-constexpr std::size_t kMostRows = 2'000'000;
+constexpr std::size_t kMaxRows = 2'000'000;
 /// Four times what 3,072 hosts of 8 NICs and their switches have.
-constexpr std::size_t kMostCables = 300'000;
+constexpr std::size_t kMaxCables = 300'000;
 
 /// The next row of a CSV text (RFC 4180); advances `text`. A quote that never ends takes the rest.
 std::vector<std::string> next_row(std::string_view& text) {
@@ -96,7 +96,7 @@ bool is_for_packets(const JsonView& cable) {
 Result<CableList> too_many(const RecordSource& source) {
   return fail(ErrorKind::invalid_input,
               "{}: more than {} cables between ports: export those of this fabric alone (a site, a tag)",
-              source.file, kMostCables);
+              source.file, kMaxCables);
 }
 
 }  // namespace
@@ -119,8 +119,7 @@ Result<CableList> parse_netbox_csv(std::string_view text, const RecordSource& so
         "cables with these columns",
         source.file);
   for (std::size_t row = 2; !text.empty(); ++row) {
-    if (row > kMostRows)
-      return fail(ErrorKind::invalid_input, "{}: more than {} rows", source.file, kMostRows);
+    if (row > kMaxRows) return fail(ErrorKind::invalid_input, "{}: more than {} rows", source.file, kMaxRows);
     const auto cells = next_row(text);
     if (cells.size() == 1 && cells.front().empty()) continue;
     if (cells.size() != head.size()) {
@@ -136,7 +135,7 @@ Result<CableList> parse_netbox_csv(std::string_view text, const RecordSource& so
       list.remarks.push_back(fmt::format("row {} has an end without a device: left out", row));
     else
       list.cables.push_back({a, b});
-    if (list.cables.size() > kMostCables) return too_many(source);
+    if (list.cables.size() > kMaxCables) return too_many(source);
   }
   return list;
 }
@@ -161,7 +160,7 @@ Result<CableList> parse_netbox_json(std::string_view text, const RecordSource& s
       list.cables.push_back({*a, *b});
     else
       ++left_out;
-    if (list.cables.size() > kMostCables) return too_many(source);
+    if (list.cables.size() > kMaxCables) return too_many(source);
   }
   if (left_out > 0)
     list.remarks.push_back(

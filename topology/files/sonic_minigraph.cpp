@@ -9,8 +9,8 @@
 namespace weft::files {
 namespace {
 
-constexpr std::size_t kMostBytes = 64'000'000;
-constexpr std::size_t kMostLinks = 1'000'000;
+constexpr std::size_t kMaxBytes = 64'000'000;
+constexpr std::size_t kMaxLinks = 1'000'000;
 
 /// Elements bear the prefixes of whoever wrote the file: "a:Hostname".
 std::string_view local_name(const char* name) {
@@ -46,8 +46,8 @@ bool is_no_cable(const std::string& type) {
 Result<void> read_links(const pugi::xml_node& plan, CableList& list) {
   for (const pugi::xml_node& link : child(plan, "DeviceInterfaceLinks").children()) {
     if (is_no_cable(text_of(link, "ElementType"))) continue;
-    if (list.cables.size() == kMostLinks)
-      return fail(ErrorKind::invalid_input, "more than {} links", kMostLinks);
+    if (list.cables.size() == kMaxLinks)
+      return fail(ErrorKind::invalid_input, "more than {} links", kMaxLinks);
     const CableEnd a{text_of(link, "StartDevice"), text_of(link, "StartPort")};
     const CableEnd b{text_of(link, "EndDevice"), text_of(link, "EndPort")};
     if (a.node.empty() || b.node.empty())
@@ -90,8 +90,8 @@ void read_addresses(const pugi::xml_node& data_plane, const std::string& device,
 }  // namespace
 
 Result<CableList> parse_sonic_minigraph(std::string_view text, const RecordSource& source) {
-  if (text.size() > kMostBytes)
-    return fail(ErrorKind::invalid_input, "{}: longer than {} MB", source.file, kMostBytes / 1'000'000);
+  if (text.size() > kMaxBytes)
+    return fail(ErrorKind::invalid_input, "{}: longer than {} MB", source.file, kMaxBytes / 1'000'000);
   pugi::xml_document document;
   const auto read = document.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!read)

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr JsonLimits kLimits{.bytes = 64'000'000, .depth = 16, .values = 4'000'000};
-constexpr std::size_t kMostLines = 100'000;
+constexpr std::size_t kMaxLines = 100'000;
 
 /// A line of a table cut at the columns of its head.
 struct Columns {
@@ -90,8 +90,8 @@ Result<CableList> parse_sonic_lldp_table(std::string_view text, const RecordSour
     text = text.substr(0, text.rfind('\n') == text.npos ? 0 : text.rfind('\n') + 1);
   std::istringstream in{std::string(text)};
   for (std::string line; std::getline(in, line);) {
-    if (++lines > kMostLines)
-      return fail(ErrorKind::invalid_input, "{}: more than {} lines", source.file, kMostLines);
+    if (++lines > kMaxLines)
+      return fail(ErrorKind::invalid_input, "{}: more than {} lines", source.file, kMaxLines);
     if (line.ends_with('\r')) line.pop_back();
     if (line.starts_with("LocalPort")) columns = Columns::of(line);
     if (line.starts_with("Total entries displayed:")) {

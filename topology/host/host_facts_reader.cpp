@@ -37,7 +37,7 @@ constexpr std::array kDrivers{"mlx5_core", "mlx5_ib", "ib_uverbs",      "bnxt_re
                               "rdma_rxe",  "nvidia",  "nvidia_peermem", "nvidia_uvm", "amdgpu"};
 constexpr int kConnectMs = 2000;
 constexpr std::size_t kMaxLine = 300;
-constexpr std::size_t kMostInterfaces = 128;  // a report with more is not read
+constexpr std::size_t kMaxInterfaces = 128;  // a report with more is not read
 
 std::string first_line(const fs::path& file) {
   std::ifstream in(file);
@@ -79,7 +79,7 @@ void read_interfaces(HostFacts& report, bool all) {
     if (interface.name == "lo" || interface.addresses.empty()) continue;
     // Of pods there may be hundreds, each with a cable that has the address of its link alone.
     if (!interface.pci && std::ranges::all_of(interface.addresses, is_link_local)) continue;
-    if (report.addresses.size() == kMostInterfaces) break;
+    if (report.addresses.size() == kMaxInterfaces) break;
     report.addresses[interface.name] = interface.addresses;
     if (all && std::ranges::count(nics, std::optional(interface.name), &NicInventory::interface) == 0)
       nics.push_back({.interface = interface.name,

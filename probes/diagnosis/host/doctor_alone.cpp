@@ -13,11 +13,11 @@ namespace {
 
 /// Queue pairs lock the memory they send from: NCCL's guide asks for no limit, and some hundred connections
 /// of a few MB each need this much at least.
-constexpr Bytes kLeastLocked(1'000'000'000);
+constexpr Bytes kMinLocked(1'000'000'000);
 /// Below it logs, sockets and NCCL's shared memory (some MB for each peer) do not fit.
-constexpr Bytes kLeastRoom(16'000'000);
+constexpr Bytes kMinRoom(16'000'000);
 /// Lines of logs of several hosts cannot be put in order beyond it.
-constexpr auto kMostClockError = std::chrono::seconds(1);
+constexpr auto kMaxClockError = std::chrono::seconds(1);
 constexpr std::string_view kNvidia = "10de:";
 
 bool has_driver(const HostFacts& report, std::string_view name) {
@@ -35,7 +35,7 @@ class Alone {
     check_rights();
     check_clock();
     for (const FileRoom& room : report_.rooms)
-      if (room.free < kLeastRoom)
+      if (room.free < kMinRoom)
         add(HostTrouble::no_room, Verdict::degraded, fmt::format("no room in {}", room.path),
             fmt::format("{} free", to_string(room.free)),
             fmt::format("@on: du -xsh {}/* | sort -h | tail, and remove what nobody needs",
@@ -86,7 +86,7 @@ class Alone {
                       pasteable(report_.program)));
     const bool rdma = std::ranges::any_of(
         report_.inventory.nics, [](const NicInventory& nic) { return nic.rdma_device.has_value(); });
-    if (rdma && !report_.locks_any_memory && report_.lock_limit && *report_.lock_limit < kLeastLocked)
+    if (rdma && !report_.locks_any_memory && report_.lock_limit && *report_.lock_limit < kMinLocked)
       add(HostTrouble::memory_lock, Verdict::degraded,
           fmt::format("a process may lock {} of memory: queue pairs need more",
                       to_string(*report_.lock_limit)),
@@ -98,7 +98,7 @@ class Alone {
     const Nanoseconds early = host_.asked - report_.clock;
     const Nanoseconds late = report_.clock - host_.answered;
     const Nanoseconds off = std::max(early, late);
-    if (off <= kMostClockError) return;
+    if (off <= kMaxClockError) return;
     const auto seconds = std::chrono::duration<double>(off).count();
     const auto took = std::chrono::duration<double>(host_.answered - host_.asked).count();
     add(HostTrouble::clock_off, Verdict::degraded, "its clock is not this machine's",

@@ -267,7 +267,7 @@ TEST(BlacklistPolicy, EvidenceIsKeptShort) {
   fault.evidence.assign(1000, std::string(10'000, 'x'));
   kept.sweep(60s, {fault});
   EXPECT_LE(kept.ledger.entries[0].evidence.size(), 20u);
-  EXPECT_LE(kept.ledger.entries[0].evidence[0].size(), kLongestText);
+  EXPECT_LE(kept.ledger.entries[0].evidence[0].size(), kMaxText);
 }
 
 TEST(BlacklistPolicy, WhatIsHeldIsNotAppliedAgainWithoutApproval) {

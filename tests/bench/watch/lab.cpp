@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kDraws = 100;
 constexpr auto kTimeOfKind = 20min;  // the draws that fit
-constexpr auto kMostOfDraw = 60s;
+constexpr auto kMaxDraw = 60s;
 constexpr const char* kFabric =
     "fabric: watched\nkind: roce\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4, link: 400G}\n"
     "lab: {link_rate: 50M}\n";
@@ -119,7 +119,7 @@ void draw(WatchedLab& lab, const Fabric& fabric, const Kind& kind, std::mt19937_
   lab.user.fault(fabric.name_of(Fabric::link_of(channel)), settings);
   const std::size_t before = heard.opened.size();
   std::optional<double> took;
-  for (auto until = began + kMostOfDraw; Clock::now() < until; std::this_thread::sleep_for(50ms)) {
+  for (auto until = began + kMaxDraw; Clock::now() < until; std::this_thread::sleep_for(50ms)) {
     heard.take(lab.events());
     if (!took && heard.opened.size() > before) {
       took = std::chrono::duration<double>(Clock::now() - began).count();
@@ -135,7 +135,7 @@ void draw(WatchedLab& lab, const Fabric& fabric, const Kind& kind, std::mt19937_
                         channels.size() == (host && kind.cause == "down" ? 2u : 1u);
   const bool right = one && is_named && heard.opened.back()["cause"] == kind.cause;
   draws.right += right ? 1 : 0;
-  draws.seconds.push_back(took.value_or(std::chrono::duration<double>(kMostOfDraw).count()));
+  draws.seconds.push_back(took.value_or(std::chrono::duration<double>(kMaxDraw).count()));
   if (!right)
     for (std::size_t i = before; i < heard.opened.size(); ++i)
       fmt::print("  {} {}: {}\n", fabric.name_of(channel), kind.cause, heard.opened[i].dump());

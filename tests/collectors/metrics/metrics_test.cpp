@@ -96,10 +96,10 @@ TEST(WatchMetrics, ManyChannelsAtFaultAreCutOffAndTheWorstStay) {
   watch::WatchState state{.fabric = "clos"};
   state.channels.assign(large.channel_count(), {.fresh = true, .verdict = Verdict::degraded});
   state.channels.back().verdict = Verdict::failed;
-  ASSERT_GT(large.channel_count(), kMostChannels);
+  ASSERT_GT(large.channel_count(), kMaxChannels);
   const auto text = metrics_text(large, state);
   EXPECT_THAT(text, HasSubstr(fmt::format("weft_channels_left_out{{fabric=\"clos\"}} {}",
-                                          large.channel_count() - kMostChannels)));
+                                          large.channel_count() - kMaxChannels)));
   const auto worst = large.name_of(ChannelId(static_cast<std::uint32_t>(large.channel_count() - 1)));
   EXPECT_THAT(text, HasSubstr(fmt::format("channel=\"{}\"}} 4", worst)));
 }

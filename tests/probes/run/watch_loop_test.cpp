@@ -355,7 +355,7 @@ TEST(SharedPlan, IsReadWholeOrNotAtAll) {
   ASSERT_TRUE(one.set("short"));
   ASSERT_TRUE(one.write_some());
   EXPECT_EQ(other.read(), "short");
-  EXPECT_EQ(one.set(std::string(kLongestSharedPlan + 1, 'x')).error().kind, ErrorKind::not_supported);
+  EXPECT_EQ(one.set(std::string(kMaxSharedPlan + 1, 'x')).error().kind, ErrorKind::not_supported);
   for (const char* wrong : {"", "x", "0 0\n", "0 1\n", "0 99999999\nabc", "0123456789abcdef 1\nshort"}) {
     const auto revision = values->get("plan-part-0")->revision;
     ASSERT_TRUE(values->put("plan-part-0", revision, wrong));

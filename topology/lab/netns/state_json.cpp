@@ -18,7 +18,7 @@ struct FabricParts {
 namespace {
 
 /// Below it, the share of a link in another rate may come out as nothing.
-constexpr Bandwidth kLeastRate = Bandwidth::bit(1);
+constexpr Bandwidth kMinRate = Bandwidth::bit(1);
 
 /// What FabricBuilder refuses is as bad as a member that does not fit.
 template <class T>
@@ -51,7 +51,7 @@ static void members(Io& io, Link& m) {
   io("a", m.a);
   io("b", m.b);
   io("rate", m.rate);
-  if (Io::kReads && m.rate < kLeastRate) throw BadField("a link of no rate");
+  if (Io::kReads && m.rate < kMinRate) throw BadField("a link of no rate");
 }
 template <class Io>
 static void members(Io& io, FabricParts& m) {
@@ -104,7 +104,7 @@ static void members(Io& io, LabSettings& m) {
   io("tolerated_delay_ns", m.tolerate.delay);
   const Fraction loss = m.tolerate.over({}).loss;
   if (Io::kReads && (loss <= Fraction(0) || loss >= Fraction(1))) throw BadField("a tolerance that is none");
-  if (Io::kReads && m.link_rate && *m.link_rate < kLeastRate) throw BadField("a link rate of nothing");
+  if (Io::kReads && m.link_rate && *m.link_rate < kMinRate) throw BadField("a link rate of nothing");
 }
 
 }  // namespace weft::json_members
@@ -128,7 +128,7 @@ static void members(Io& io, FaultyChannel& m) {
   io("mtu", m.fault.mtu);
   io("corruption", m.fault.corruption);
   if (Io::kReads &&
-      (m.fault.rate.value_or(kLeastRate) < kLeastRate || m.fault.load.value_or(kLeastRate) < kLeastRate))
+      (m.fault.rate.value_or(kMinRate) < kMinRate || m.fault.load.value_or(kMinRate) < kMinRate))
     throw BadField("a rate of nothing");
 }
 template <class Io>
