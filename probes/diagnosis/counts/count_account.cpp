@@ -100,6 +100,8 @@ class Accounting {
           standing_[it.suspect] = total >= named_from ? Standing::open : Standing::suspected;
       }
     }
+    for (const auto& rivals : result.doubted)
+      doubted_.push_back(result.suspicions[std::ranges::min(rivals)].suspect);
     if (result.even_loss > 0)
       for (std::uint32_t s = 0; s < suspects; ++s)
         if (standing_[s] == Standing::healthy && problem_.suspects[s].is_channel())
@@ -133,6 +135,11 @@ class Accounting {
   struct Parts {
     double found = 0, open = 0;
   };
+
+  /// The loss of a healthy channel, or of a class of as many.
+  double tolerated_of(std::uint32_t s) const {
+    return tolerated_ * static_cast<double>(std::max<std::size_t>(problem_.suspects[s].channels.size(), 1));
+  }
 
   double exposure(std::uint32_t s) const {
     double sum = 0;
@@ -191,6 +198,11 @@ class Accounting {
       if (own > worst && log_tail(std::floor(own), mean) < std::log(kOdds / model_.suspects()))
         worst = std::max(worst, own - mean);
     }
+    for (const std::uint32_t s : doubted_) {
+      double own = 0;
+      for (const auto& cell : problem_.rows_of(s)) own += problem_.shares[cell.share] * left[cell.index];
+      worst = std::max(worst, std::max(own - tolerated_of(s) * exposure(s), 1.0));
+    }
     return unexplained + std::max(worst, beyond_ceilings(left));
   }
 
@@ -216,8 +228,7 @@ class Accounting {
           place[cell.index] = static_cast<std::uint32_t>(fit.channels.size());
           HazardFit::Channel& channel = fit.channels.emplace_back();
           channel.exposure = std::max(exposure(cell.index), 1.0);
-          if (standing_[cell.index] == Standing::healthy)
-            channel.ceiling = tolerated_ * static_cast<double>(suspect.channels.size());
+          if (standing_[cell.index] == Standing::healthy) channel.ceiling = tolerated_of(cell.index);
         }
         fit.cells.push_back({place[cell.index], problem_.shares[cell.share]});
       }
@@ -236,6 +247,7 @@ class Accounting {
   double tolerated_;
   double crossings_ = 0;
   std::vector<Standing> standing_;
+  std::vector<std::uint32_t> doubted_;  // see CountResult::doubted
 };
 
 }  // namespace

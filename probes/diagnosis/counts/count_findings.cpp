@@ -18,13 +18,14 @@
 namespace weft::diagnosis {
 namespace {
 
+constexpr double kWorthAsking = 0.1;  // suspicions this likely are hypotheses to settle
+
 /// A set of rivals is named by those that make up this share of its probability.
 constexpr double kCredible = 0.95;
-constexpr double kWorthAsking = 0.1;  // suspicions this likely are hypotheses to settle
-constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
-constexpr double kAlike = 0.02;       // of the packets: so few tell two channels apart
-constexpr double kInBursts = 0.5;     // of a loss: from here on it is said to come in bursts
-constexpr double kSureSign = 9.0;     // nats: a prior of one in 200, the most of any, becomes 40 to 1
+constexpr double kNamed = 0.9;     // named_from() of all causes that are counted
+constexpr double kAlike = 0.02;    // of the packets: so few tell two channels apart
+constexpr double kInBursts = 0.5;  // of a loss: from here on it is said to come in bursts
+constexpr double kSureSign = 9.0;  // nats: a prior of one in 200, the most of any, becomes 40 to 1
 
 class Findings {
  public:
@@ -176,7 +177,8 @@ class Findings {
         told.one_of.insert(told.one_of.end(), channels.begin(), channels.end());
       }
     const bool settled = likeliest.probability >= kSure && is_settled(likeliest);
-    if (total >= kWorthAsking && !settled)
+    const bool doubted = std::ranges::find(result_.doubted, rivals) != result_.doubted.end();
+    if ((total >= kWorthAsking || doubted) && !settled)
       told.hypothesis = hypothesis_of(fabric_, problem_, result_, rivals, counted_);
     if (told.found || told.hypothesis) found_.told.push_back(std::move(told));
   }

@@ -19,6 +19,10 @@ constexpr std::size_t kSmallProblem = 6000;
 /// Losses that are expected of a host's packets if it is to tell anything: with .99 some are seen.
 constexpr double kTells = 4.6;
 
+/// Of a loss above what is tolerated: less likely it is none. A few packets lost elsewhere make what was
+/// found likelier to be one of many backgrounds; it must stay above this.
+constexpr double kDoubted = 0.02;
+
 /// Of two hosts that have no fault of their own, nothing tells an even loss of all channels from one of a
 /// host's cable; nor does a third with so few packets that they would hardly lose any.
 bool shows_even(const CountState& state) {
@@ -37,6 +41,21 @@ bool shows_even(const CountState& state) {
   }
   std::erase_if(sound, [&](NodeId host) { return faulty.contains(host); });
   return sound.size() >= 3;
+}
+
+std::vector<std::vector<std::uint32_t>> doubted_of(const CountResult& result, const CountProblem& problem,
+                                                   double tolerated) {
+  std::vector<std::vector<std::uint32_t>> doubted;
+  for (const auto& rivals : result.rivals) {
+    const Suspicion& likeliest = result.suspicions[std::ranges::min(rivals)];
+    const double total = result.with_rivals(rivals.front());
+    if (total >= kOpen) return {};
+    const std::size_t channels = problem.suspects[likeliest.suspect].channels.size();
+    if (total >= kDoubted &&
+        likeliest.loss > tolerated * static_cast<double>(std::max<std::size_t>(channels, 1)))
+      doubted.push_back(rivals);
+  }
+  return doubted;
 }
 
 }  // namespace
@@ -63,6 +82,7 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   leave_open(exchanges, problem, result);
   if (best_is_even && result.background.mean > tolerated)
     result.even_loss = -std::expm1(-result.background.mean);
+  if (result.even_loss == 0) result.doubted = doubted_of(result, problem, tolerated);
   result.account = account_of(state, result, tolerated, named_from);
   return result;
 }

@@ -42,7 +42,9 @@ CountState::CountState(const CountProblem& problem, const CountPriors& priors,
 void CountState::learn() { model_.learn_background(faulty_); }
 
 void CountState::start_round() {
-  const double floor = std::max(kFaultOverBackground * model_.learned().mean, kMinFault);
+  double floor = kFaultOverBackground * model_.learned().mean;
+  if (!background_.even) floor = std::min(floor, background_.most);
+  floor = std::max(floor, kMinFault);
   fault_prior_ = model_.grid().faulty(std::min(floor, 1.0));
   const double strays = kFaultOverBackground * model_.stray_hazard();
   burst_prior_ = model_.grid().faulty(std::clamp(strays, kMinFault, 1.0));
