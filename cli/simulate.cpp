@@ -26,7 +26,7 @@ constexpr const char* kExamples =
     "  weft simulate fabric.yaml --fault leaf1--spine2:rate=100G --fault leaf2--spine1:down -o json\n"
     "  weft simulate fabric.yaml --fault 'leaf1--spine2:loss=100%,on=0.5s,off=2s' --stall "
     "host3:at=2s,for=300ms\n"
-    "  weft simulate fabric.yaml --seed 7 --load none\n"
+    "  weft simulate fabric.yaml --seed 7 --load none --background 0.01%\n"
     "  weft simulate fabric.yaml --hosts host1,host7   # what lies between these two\n"
     "  weft simulate fabric.yaml --collective ring --hosts 16 --bytes 256MB\n";
 
@@ -41,6 +41,19 @@ Result<std::vector<T>> read_all(const po::variables_map& values, const char* opt
     all.push_back(one);
   }
   return all;
+}
+
+/// What --background says; none: no channel loses anything by itself. Error: not above 0 % and below 5 %.
+Result<Fraction> read_background(const po::variables_map& values) {
+  const auto said = text_option(values, "background");
+  if (!said) return Fraction();
+  const auto loss = parse_percent(*said);
+  if (!loss) return fail(ErrorKind::usage, "--background {}: {}", *said, loss.error().message);
+  if (loss->value() <= 0 || loss->value() >= kFailedLoss)
+    return fail(ErrorKind::usage,
+                "--background {}: the loss of a healthy channel is above 0% and below {:.0f}%", *said,
+                kFailedLoss * 100);
+  return *loss;
 }
 
 /// These hosts with all their NICs: in a simulation nobody is missing.
@@ -87,7 +100,7 @@ Choice choice_of(const po::variables_map& values, const Fabric& fabric,
 
 int simulate_sweep(const po::variables_map& values, const files::FabricFile& file,
                    session::SweepOptions options, const std::vector<FaultSpec>& faults,
-                   const std::vector<HostStall>& stalls) {
+                   const std::vector<HostStall>& stalls, Fraction background) {
   const Fabric& fabric = file.fabric;
   const auto tolerance = read_tolerance(values, file.lab.tolerate);
   if (!tolerance) return report(tolerance.error());
@@ -124,7 +137,7 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
   session::Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts, {.limit = *limit});
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto open = run::simulated_engines(fabric, addresses->book, faults, options.seed,
-                                           subnet ? subnet->tables : nullptr, stalls);
+                                           subnet ? subnet->tables : nullptr, stalls, background);
   const auto done = coordinate_in_process(
       coordinator, names, open, [&](const session::Progress& p) { progress.show(p); }, interrupt.token(),
       *limit);
@@ -154,7 +167,10 @@ OptionParser simulate_options() {
       "several times")("stall", po::value<std::vector<std::string>>()->value_name("STALL")->composing(),
                        "HOST:at=TIME,for=TIME: the host is not scheduled then: it drops what arrives and "
                        "knows how much; may be "
-                       "given several times");
+                       "given several times")(
+      "background", po::value<std::string>()->value_name("PCT"),
+      "every channel loses by itself: each a share of its own, log-uniform from a tenth of PCT up to PCT; "
+      "above 0% and below 5%");
   parser.positional("fabric", 1);
   add_sweep_options(parser.options(Group::how_much));
   add_timeout_option(parser.options(Group::how_much));
@@ -181,8 +197,12 @@ int simulate_command(const Arguments& arguments) {
   if (!stalls) return report(stalls.error());
   if (collective_was_asked(*values) && !stalls->empty())
     return report({ErrorKind::usage, "--stall is for sweeps: completion times know no hosts that stall"});
+  const auto background = read_background(*values);
+  if (!background) return report(background.error());
+  if (collective_was_asked(*values) && values->count("background"))
+    return report({ErrorKind::usage, "--background is for sweeps: completion times know no losses"});
   if (collective_was_asked(*values)) return simulate_collective(*values, file->fabric, *faults);
-  return simulate_sweep(*values, *file, *options, *faults, *stalls);
+  return simulate_sweep(*values, *file, *options, *faults, *stalls, *background);
 }
 
 }  // namespace weft::cli

@@ -84,11 +84,11 @@ void ChannelStates::add_faults(const SimOptions& options) {
 }
 
 void ChannelStates::add_background(const SimOptions& options) {
-  const double median = options.background_loss.value();
-  if (median <= 0) return;
+  const double most = options.background_loss.value();
+  if (most <= 0) return;
   for (std::uint32_t c = 0; c < states_.size(); ++c) {
     RandomStream random({options.seed, kBackgroundKey, c});
-    states_[c].loss = std::min(0.5, median * std::exp(options.background_spread * random.normal()));
+    states_[c].loss = most * std::pow(10.0, -random.uniform());
   }
 }
 

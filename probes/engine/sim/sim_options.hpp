@@ -17,10 +17,8 @@ struct SimOptions {
   std::vector<FaultSpec> faults = {};
   /// Who knows of a link that is down. `local` is what a lab does: some traffic is lost until someone acts.
   routing::Convergence convergence = routing::Convergence::local;
-  /// Loss that every channel has: log-normal over the channels, with this median and this standard deviation
-  /// of its natural logarithm. No two cables are alike.
+  /// Loss that every channel has, faulty or not: each its own, log-uniform from a tenth of this up to this.
   Fraction background_loss;
-  double background_spread = 1.0;
   /// Hop answers a switch gives per second (control-plane policing), of those that one request asks it for;
   /// absent: all.
   std::optional<double> answers_per_second = std::nullopt;

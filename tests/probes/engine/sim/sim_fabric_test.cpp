@@ -315,16 +315,15 @@ TEST(SimFabric, AStopEndsALongRequestEarly) {
   EXPECT_TRUE(world.engine("host1")->ping(world.pings("host3", 100, 1), stop.get_token())->empty());
 }
 
-TEST(SimFabric, BackgroundLossDiffersFromChannelToChannelAboutItsMedian) {
-  const World world(small(), {}, {.background_loss = Fraction(1e-4), .background_spread = 1.0});
+TEST(SimFabric, BackgroundLossDiffersFromChannelToChannelAndIsAtMostWhatIsAsked) {
+  const World world(small(), {}, {.background_loss = Fraction(1e-4)});
   std::vector<double> losses;
   for (std::uint32_t c = 0; c < world.fabric().channel_count(); ++c)
     losses.push_back(world.sim().world().channels()[ChannelId(c)].loss);
   std::ranges::sort(losses);
-  EXPECT_LT(losses.front(), 0.6e-4);
-  EXPECT_GT(losses.back(), 1.7e-4);
-  EXPECT_GT(losses[losses.size() / 2], 0.4e-4);
-  EXPECT_LT(losses[losses.size() / 2], 2.5e-4);
+  EXPECT_GE(losses.front(), 1e-5);
+  EXPECT_LE(losses.back(), 1e-4);
+  EXPECT_GT(losses.back(), 3 * losses.front());
 }
 
 }  // namespace
