@@ -19,6 +19,9 @@ struct Piece {
 };
 constexpr Piece kPieces[] = {
     {"drawn", bench_drawn},
+    {"drawn_background", bench_drawn_background},
+    {"small_loss", bench_small_loss},
+    {"sensitivity", bench_sensitivity},
     {"bursts", bench_bursts},
     {"bursts_in_order", bench_bursts_in_order},
     {"sound", bench_sound},

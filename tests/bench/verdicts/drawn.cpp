@@ -3,7 +3,7 @@
 #include <map>
 
 #include "tests/bench/diagnosis/seeds.hpp"
-#include "tests/bench/verdicts/judge.hpp"
+#include "tests/bench/verdicts/cases.hpp"
 #include "topology/routing/ecmp_routing.hpp"
 
 namespace weft::bench {
@@ -15,6 +15,7 @@ struct Case {
   Kind kind;
   Ways ways;
   std::uint64_t seed;
+  bool with_background;
 };
 
 enum class Size { few, many };
@@ -33,10 +34,10 @@ using Orbits = std::vector<std::vector<LinkId>>;
 
 /// Of few cables every orbit each way; of many, random sets, the ways in turn.
 std::vector<Case> cases_of(const SmallFabric& fabric, const Orbits& orbits, Kind kind, Size size,
-                           const VerdictOptions& options) {
+                           const VerdictOptions& options, bool with_background) {
   std::vector<Case> cases;
   const auto add = [&](std::vector<LinkId> cables, Ways ways, std::uint64_t seed) {
-    cases.push_back({&fabric, std::move(cables), kind, ways, seed});
+    cases.push_back({&fabric, std::move(cables), kind, ways, seed, with_background});
   };
   if (size == Size::few) {
     for (const auto& set : orbits)
@@ -61,8 +62,9 @@ Shown run_case(const Case& one) {
   const auto faults = draw_faults(one.fabric->fabric, one.cables, one.kind, one.ways, random);
   SweepCase swept_case{.fabric = one.fabric, .seed = one.seed};
   for (const DrawnFault& fault : faults) swept_case.faults.push_back(fault.spec);
+  if (one.with_background) swept_case.background = any_background(random);
   const Swept swept = sweep_simulated(swept_case);
-  const Judgement judged = judge(one.fabric->fabric, faults, swept);
+  const Judgement judged = judge(one.fabric->fabric, faults, swept, swept_case.background);
   Shown shown{judged.score, {}};
   if (judged.failures.empty()) return shown;
   shown.text =
@@ -75,7 +77,8 @@ Shown run_case(const Case& one) {
 
 class Drawn {
  public:
-  Drawn(const VerdictOptions& options, Figures& figures) : options_(options), figures_(figures) {}
+  Drawn(VerdictOptions options, Figures& figures, bool with_background)
+      : options_(std::move(options)), figures_(figures), with_background_(with_background) {}
 
   void run() {
     fmt::print("\n{:<6} {:<5} {:<4} {:>6} {:>5} | {:>13} {:>13} {:>6} | {:>12} {:>6} {:>6}\n", "fabric",
@@ -83,7 +86,7 @@ class Drawn {
                "switch", "set of");
     for (const SmallFabric& fabric : small_fabrics())
       if (VerdictOptions::wants(options_.fabrics, fabric.name)) run(fabric);
-    report();
+    with_background_ ? report_background() : report();
   }
 
  private:
@@ -95,12 +98,12 @@ class Drawn {
 
   void run(const SmallFabric& fabric) {
     const Orbits orbits = sets_up_to_symmetry(fabric.fabric, options_.per_fabric, options_.base);
-    figures_.note("orbits_" + fabric.name, static_cast<double>(orbits.size()));
+    if (!with_background_) figures_.note("orbits_" + fabric.name, static_cast<double>(orbits.size()));
     for (const Size size : kSizes) {
       if (!VerdictOptions::wants(options_.sizes, to_string(size))) continue;
       for (const Kind kind : kKinds) {
         if (!VerdictOptions::wants(options_.kinds, to_string(kind))) continue;
-        run(fabric, kind, size, cases_of(fabric, orbits, kind, size, options_));
+        run(fabric, kind, size, cases_of(fabric, orbits, kind, size, options_, with_background_));
       }
     }
   }
@@ -151,6 +154,17 @@ class Drawn {
 
   void add(const std::string& figure, const Share& share, const char* target) {
     if (share.all > 0) figures_.add(figure, share.value(), target);
+  }
+
+  void report_background() {
+    const DrawnScore all = pool([](const Key&) { return true; });
+    fmt::print("\n");
+    figures_.add("false_healthy_background", static_cast<double>(all.false_healthy), "0");
+    figures_.note("drawn_trials_background", static_cast<double>(all.trials));
+    add("named_background", sum_of(all.named), ".97");
+    add("named_or_set_background", sum_of(all.named_or_set), ".90");
+    add("wrong_names_background", all.wrong_names, "at most .02");
+    figures_.add("cable_called_switch_background", static_cast<double>(all.cable_called_switch), "0");
   }
 
   void report() {
@@ -206,14 +220,21 @@ class Drawn {
     }
   }
 
-  const VerdictOptions& options_;
+  const VerdictOptions options_;
   Figures& figures_;
+  const bool with_background_;
   std::map<Key, DrawnScore> pooled_;
   std::size_t shown_ = 0;
 };
 
 }  // namespace
 
-void bench_drawn(const VerdictOptions& options, Figures& figures) { Drawn(options, figures).run(); }
+void bench_drawn(const VerdictOptions& options, Figures& figures) { Drawn(options, figures, false).run(); }
+
+void bench_drawn_background(const VerdictOptions& options, Figures& figures) {
+  VerdictOptions fewer = options;
+  fewer.per_fabric = (options.per_fabric + 3) / 4;
+  Drawn(fewer, figures, true).run();
+}
 
 }  // namespace weft::bench

@@ -7,5 +7,7 @@
 namespace weft::bench {
 
 void bench_drawn(const VerdictOptions& options, Figures& figures);
+/// A quarter as many, with losses of 1e-6 to 1e-4 on every channel besides.
+void bench_drawn_background(const VerdictOptions& options, Figures& figures);
 
 }  // namespace weft::bench

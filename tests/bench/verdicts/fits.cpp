@@ -9,13 +9,14 @@
 namespace weft::bench {
 namespace {
 
-constexpr double kHealthyLoss = 1e-6;  // of a channel without fault: a stray loss is no proof
-constexpr double kDead = 25;           // hazard of a channel that passes nothing
-constexpr double kRttError = 0.5;      // microseconds: medians of some hundred, and what a slow cable adds
-constexpr double kMax = 1e7;           // microseconds
-constexpr double kShareError = 0.01;   // of a flow's share: queues scatter by .003
-constexpr double kMaxOfAFlow = 50;     // nats that one flow may say
-constexpr double kTooLossy = 0.3;      // below this survival a flow says nothing of rates
+constexpr double kHealthyLoss = 1e-6;      // of a channel without fault: a stray loss is no proof
+constexpr double kMeanBackground = 0.391;  // of a share drawn log-uniform from 0.1 to 1
+constexpr double kDead = 25;               // hazard of a channel that passes nothing
+constexpr double kRttError = 0.5;     // microseconds: medians of some hundred, and what a slow cable adds
+constexpr double kMax = 1e7;          // microseconds
+constexpr double kShareError = 0.01;  // of a flow's share: queues scatter by .003
+constexpr double kMaxOfAFlow = 50;    // nats that one flow may say
+constexpr double kTooLossy = 0.3;     // below this survival a flow says nothing of rates
 
 /// The channels of a row, each with how often a packet crosses it; of a set of paths with its share of them.
 void add_terms(const PathTable& paths, PathSetId set, std::map<std::uint32_t, double>& terms) {
@@ -25,7 +26,8 @@ void add_terms(const PathTable& paths, PathSetId set, std::map<std::uint32_t, do
       terms[channel.value()] += 1.0 / static_cast<double>(members.size());
 }
 
-std::vector<FitRow> loss_rows(const Observations& seen) {
+std::vector<FitRow> loss_rows(const Observations& seen, Fraction background) {
+  const double healthy = std::max(kHealthyLoss, kMeanBackground * background.value());
   std::map<std::pair<PathSetId, std::optional<PathSetId>>, std::pair<double, double>> by_path;
   for (const Observation& row : seen.probes) {
     if (row.sent == 0) continue;
@@ -41,7 +43,7 @@ std::vector<FitRow> loss_rows(const Observations& seen) {
     rows.push_back({.terms = {terms.begin(), terms.end()},
                     .sent = counts.first,
                     .lost = counts.second,
-                    .least = kHealthyLoss * static_cast<double>(terms.size())});
+                    .least = healthy * static_cast<double>(terms.size())});
   }
   return rows;
 }
@@ -71,8 +73,8 @@ std::vector<FitRow> delay_rows(std::size_t channels, const Observations& seen, s
 
 }  // namespace
 
-LossFit::LossFit(const Fabric& fabric, const Observations& seen)
-    : fit_(loss_rows(seen), fabric.channel_count(), kDead), all_(fit_.rough()) {
+LossFit::LossFit(const Fabric& fabric, const Observations& seen, Fraction background)
+    : fit_(loss_rows(seen, background), fabric.channel_count(), kDead), all_(fit_.rough()) {
   evidence_.assign(fabric.channel_count(), 0.0);
   for (const ChannelEvidence& sign : seen.channels)
     evidence_[sign.channel.value()] += std::max(sign.log_ratio, 0.0);

@@ -26,7 +26,8 @@ class Fit {
 /// traced flow took).
 class LossFit final : public Fit {
  public:
-  LossFit(const Fabric& fabric, const Observations& seen);
+  /// `background`: healthy channels lose from a tenth of it up to it; none: next to nothing.
+  LossFit(const Fabric& fabric, const Observations& seen, Fraction background);
   double nats(const Channels& open) override;
   /// Share of packets that a path lets through, in the best fit of all channels.
   double survival(const PathTable& paths, PathSetId set);

@@ -23,7 +23,7 @@ Family family_of(Cause cause) {
 
 class Judge {
  public:
-  Judge(const Fabric& fabric, const std::vector<DrawnFault>& faults, const Swept& swept)
+  Judge(const Fabric& fabric, const std::vector<DrawnFault>& faults, const Swept& swept, Fraction background)
       : fabric_(fabric), diagnosis_(swept.report.diagnosis), claims_(claims_of(fabric, diagnosis_)) {
     truth_.assign(families, Channels(fabric.channel_count(), false));
     cause_.assign(fabric.channel_count(), std::nullopt);
@@ -33,7 +33,7 @@ class Judge {
           truth_[family_of(fault.cause)][channel.value()] = true;
           cause_[channel.value()] = fault.cause;
         }
-    fit(swept.observations);
+    fit(swept.observations, background);
     for (const DrawnFault& fault : faults) look_at(fault);
     look_at_names();
     look_at_sets();
@@ -43,8 +43,8 @@ class Judge {
   Judgement take() && { return std::move(judgement_); }
 
  private:
-  void fit(const Observations& seen) {
-    const auto losses = std::make_shared<LossFit>(fabric_, seen);
+  void fit(const Observations& seen, Fraction background) {
+    const auto losses = std::make_shared<LossFit>(fabric_, seen, background);
     fits_ = {losses, std::make_shared<RateFit>(fabric_, seen, *losses), nullptr};
     if (const auto delay = std::make_shared<RoundTripFit>(fabric_, seen); delay->has_rows())
       fits_[delays] = delay;
@@ -317,8 +317,9 @@ DrawnScore& DrawnScore::operator+=(const DrawnScore& other) {
   return *this;
 }
 
-Judgement judge(const Fabric& fabric, const std::vector<DrawnFault>& faults, const Swept& swept) {
-  return Judge(fabric, faults, swept).take();
+Judgement judge(const Fabric& fabric, const std::vector<DrawnFault>& faults, const Swept& swept,
+                Fraction background) {
+  return Judge(fabric, faults, swept, background).take();
 }
 
 std::vector<std::string> words_of(const Fabric& fabric, const Diagnosis& diagnosis) {

@@ -59,7 +59,9 @@ struct Judgement {
   std::vector<std::string> failures;  // in words: what was missed or wrong, and how many nats told it
 };
 
-Judgement judge(const Fabric& fabric, const std::vector<DrawnFault>& faults, const Swept& swept);
+/// `background`: what the most lossy healthy channel loses.
+Judgement judge(const Fabric& fabric, const std::vector<DrawnFault>& faults, const Swept& swept,
+                Fraction background = {});
 
 /// What was found, a line each.
 std::vector<std::string> words_of(const Fabric& fabric, const Diagnosis& diagnosis);

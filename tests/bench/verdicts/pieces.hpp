@@ -10,6 +10,11 @@ namespace weft::bench {
 void bench_bursts(const VerdictOptions& options, Figures& figures);
 void bench_bursts_in_order(const VerdictOptions& options, Figures& figures);
 
+/// What a healthy run says it would have shown, put into a run of another seed.
+void bench_sensitivity(const VerdictOptions& options, Figures& figures);
+/// One channel that loses .1 to .3 %, where all others lose a little too.
+void bench_small_loss(const VerdictOptions& options, Figures& figures);
+
 /// Fabrics without a fault: healthy, and nothing named.
 void bench_sound(const VerdictOptions& options, Figures& figures);
 /// A host's transmitter that loses everything.

@@ -14,9 +14,9 @@ namespace weft::bench {
 namespace {
 
 // As cli/sweep_arguments.cpp has them where nothing is live.
-session::SweepOptions simulated_options(std::uint64_t seed) {
+session::SweepOptions simulated_options(std::uint64_t seed, session::LoadLevel load) {
   session::SweepOptions options;
-  options.load = session::LoadLevel::full;
+  options.load = load;
   options.answers_per_second = 100'000;
   options.probes_per_second = 1500;
   options.seed = seed;
@@ -28,6 +28,7 @@ session::OpenEngines engines_of(const SweepCase& wanted) {
   options.seed = wanted.seed;
   options.faults = wanted.faults;
   options.stalls = wanted.stalls;
+  options.background_loss = wanted.background;
   const SmallFabric& place = *wanted.fabric;
   return [world = sim::SimFabric::make(place.fabric, place.addresses.book, options)](
              const session::NicAssignment& assigned, const packet::RunSecrets&,
@@ -41,7 +42,7 @@ session::OpenEngines engines_of(const SweepCase& wanted) {
 
 Swept sweep_simulated(const SweepCase& wanted) {
   const Fabric& fabric = wanted.fabric->fabric;
-  session::Sweep sweep(fabric, wanted.fabric->addresses.book, simulated_options(wanted.seed),
+  session::Sweep sweep(fabric, wanted.fabric->addresses.book, simulated_options(wanted.seed, wanted.load),
                        RunId(wanted.seed));
   std::vector<session::ExpectedHost> expected;
   std::vector<std::string> names;
@@ -76,6 +77,9 @@ std::string command_of(const SweepCase& wanted) {
   std::string text = fmt::format("weft simulate {}.yaml --seed {}", wanted.fabric->name, wanted.seed);
   for (const FaultSpec& fault : wanted.faults)
     text += fmt::format(" --fault '{}'", to_string(wanted.fabric->fabric, fault));
+  if (wanted.background > Fraction())
+    text += fmt::format(" --background {:.6g}%", wanted.background.as_percent());
+  if (wanted.load == session::LoadLevel::none) text += " --load none";
   return text;
 }
 

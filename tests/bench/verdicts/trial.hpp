@@ -18,6 +18,8 @@ struct SweepCase {
   std::uint64_t seed = 1;
   std::vector<NodeId> hosts = {};  // that take part; empty: all
   std::vector<HostStall> stalls = {};
+  Fraction background = {};  // as `weft simulate --background`
+  session::LoadLevel load = session::LoadLevel::full;
 };
 
 Swept sweep_simulated(const SweepCase& wanted);
