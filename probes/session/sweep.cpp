@@ -56,7 +56,7 @@ constexpr std::size_t kMaxHypotheses = 16;
 constexpr std::uint32_t kAnswersThatTell = 32;
 constexpr double kFewCameTellLittle = 4.0;   // power of the share that came: at a loss of a half, 1 in 16
 constexpr double kPassedAgainstDead = 20.0;  // nats: exp(-20) of what enters a dead channel passes
-constexpr int kMaxSettlings = 3;  // load rounds may fall to stalled senders; pings need no second try
+constexpr int kMaxSettlings = 3;  // load rounds may fall to stalled senders; pings may raise another question
 
 /// By channel: packets over a known path crossed it.
 std::vector<bool> passed_over(const Fabric& fabric, const Observations& observations) {
@@ -203,7 +203,8 @@ void Sweep::plan_settling() {
   auto hypotheses = assessment.hypotheses;
   std::erase_if(hypotheses, [](const diagnosis::Hypothesis& hypothesis) { return hypothesis.packets == 0; });
   if (hypotheses.size() > kMaxHypotheses) hypotheses.resize(kMaxHypotheses);
-  if (settlings_++ == 0) add(pings_.settle(hypotheses));
+  ++settlings_;
+  add(pings_.settle(hypotheses));
   add(load_.press(assessment));
 }
 
