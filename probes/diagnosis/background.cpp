@@ -81,7 +81,6 @@ void CountModel::make_healthy_priors(const std::vector<double>& shape_weights) {
     };
     if (shape_weights.empty()) add(learned_.shape, 1.0);
     for (std::size_t i = 0; i < shape_weights.size(); ++i) add(kShapes[i], shape_weights[i]);
-    if (!prior_.even) grid_.cut(mass, prior_.most * static_cast<double>(channels));
   }
 }
 

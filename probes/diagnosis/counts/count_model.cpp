@@ -377,10 +377,4 @@ std::vector<double> HazardGrid::faulty(double floor) const {
   return mass;
 }
 
-void HazardGrid::cut(std::vector<double>& mass, double ceiling) const {
-  for (std::size_t g = 1; g < size(); ++g)
-    mass[g] *= std::clamp(1.0 - std::log(hazards_[g] / ceiling) / std::log(2.0), 0.0, 1.0);
-  normalise(mass);
-}
-
 }  // namespace weft::diagnosis

@@ -37,8 +37,6 @@ class HazardGrid {
   /// loss in data centres, few lose more than one in a thousand: Zhuo et al., SIGCOMM 2017, table 1), and a
   /// share of it stands for a cable that carries nothing.
   std::vector<double> faulty(double floor) const;
-  /// `mass` without what lies above `ceiling`, which thins out up to its double.
-  void cut(std::vector<double>& mass, double ceiling) const;
 
  private:
   std::vector<double> hazards_;

@@ -43,19 +43,27 @@ bool shows_even(const CountState& state) {
   return sound.size() >= 3;
 }
 
-std::vector<std::vector<std::uint32_t>> doubted_of(const CountResult& result, const CountProblem& problem,
-                                                   double tolerated) {
-  std::vector<std::vector<std::uint32_t>> doubted;
+bool is_open(const CountResult& result) {
+  return std::ranges::any_of(result.rivals,
+                             [&](const auto& rivals) { return result.with_rivals(rivals.front()) >= kOpen; });
+}
+
+/// Where nothing is found: what may lose more than is tolerated though it be no ten times the usual. It is
+/// not named.
+void doubt(CountState& state, double tolerated, double named_from, CountResult& result) {
+  state.expect_faults_above_tolerated();
+  CountResult doubts = weigh_answer(state);
+  result.suspicions = std::move(doubts.suspicions);
+  result.rivals = std::move(doubts.rivals);
+  for (Suspicion& suspicion : result.suspicions)
+    suspicion.probability = std::min(suspicion.probability, named_from - kDoubted);
   for (const auto& rivals : result.rivals) {
     const Suspicion& likeliest = result.suspicions[std::ranges::min(rivals)];
-    const double total = result.with_rivals(rivals.front());
-    if (total >= kOpen) return {};
-    const std::size_t channels = problem.suspects[likeliest.suspect].channels.size();
-    if (total >= kDoubted &&
-        likeliest.loss > tolerated * static_cast<double>(std::max<std::size_t>(channels, 1)))
-      doubted.push_back(rivals);
+    const std::size_t channels = state.problem().suspects[likeliest.suspect].channels.size();
+    const double most = tolerated * static_cast<double>(std::max<std::size_t>(channels, 1));
+    if (result.with_rivals(rivals.front()) >= kDoubted && likeliest.loss > most)
+      result.doubted.push_back(rivals);
   }
-  return doubted;
 }
 
 }  // namespace
@@ -82,7 +90,7 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   leave_open(exchanges, problem, result);
   if (best_is_even && result.background.mean > tolerated)
     result.even_loss = -std::expm1(-result.background.mean);
-  if (result.even_loss == 0) result.doubted = doubted_of(result, problem, tolerated);
+  if (result.even_loss == 0 && !is_open(result)) doubt(state, tolerated, named_from, result);
   result.account = account_of(state, result, tolerated, named_from);
   return result;
 }

@@ -29,7 +29,7 @@ struct CountResult {
   /// Faults all of which may be replaced by others at no cost: alternatives, each of suspects that are all
   /// faulty then. The first is the one that the suspicions tell.
   std::vector<std::vector<std::vector<std::uint32_t>>> alternatives;
-  /// Where no group is an open question: those that are not unlikely enough for a healthy run.
+  /// Where nothing else is an open question: the groups that are not unlikely enough for a healthy run.
   std::vector<std::vector<std::uint32_t>> doubted;
   CountModel::Learned background;
   double even_loss = 0;  // of every channel, where the whole fabric loses alike; its probability is above .9

@@ -41,11 +41,14 @@ CountState::CountState(const CountProblem& problem, const CountPriors& priors,
 
 void CountState::learn() { model_.learn_background(faulty_); }
 
-void CountState::start_round() {
-  double floor = kFaultOverBackground * model_.learned().mean;
-  if (!background_.even) floor = std::min(floor, background_.most);
-  floor = std::max(floor, kMinFault);
-  fault_prior_ = model_.grid().faulty(std::min(floor, 1.0));
+void CountState::start_round() { expect_faults_from(kFaultOverBackground * model_.learned().mean); }
+
+void CountState::expect_faults_above_tolerated() {
+  expect_faults_from(std::min(kFaultOverBackground * model_.learned().mean, background_.most));
+}
+
+void CountState::expect_faults_from(double floor) {
+  fault_prior_ = model_.grid().faulty(std::clamp(floor, kMinFault, 1.0));
   const double strays = kFaultOverBackground * model_.stray_hazard();
   burst_prior_ = model_.grid().faulty(std::clamp(strays, kMinFault, 1.0));
   gather_crowds();

@@ -87,6 +87,9 @@ class CountState {
   /// Learns the background from what is healthy, and what faults are like from those known.
   void learn();
   void start_round();
+  /// From here on a fault is any loss above what is tolerated, also one that is less than ten times the
+  /// usual.
+  void expect_faults_above_tolerated();
   void gather_crowds();
 
   void add(std::uint32_t i) { add(i, best_hazard(i)); }
@@ -125,6 +128,7 @@ class CountState {
   double objective();
 
  private:
+  void expect_faults_from(double floor);
   double log_odds(std::uint32_t i) const;
   std::span<const double> prior_of(std::uint32_t i);
   /// Prior of a fault of a kind over the grid, none known.
