@@ -8,7 +8,17 @@
 namespace weft::diagnosis {
 namespace {
 
-constexpr double kMeanToShow = 8.41;
+constexpr double kMinLost = 3.0;    // lost packets that tell of a fault
+constexpr double kFaultNats = 7.0;  // more than the prior of a fault takes
+constexpr double kQuantile99 = 2.326;
+constexpr double kSkew = 1.38;  // of the quantile of a Poisson variable of a few, beside its deviation
+
+/// The fewest losses that tell of a fault where so many are expected without.
+double least_telling(double expected) {
+  double lost = std::max(kMinLost, std::ceil(expected));
+  while (expected > 0 && lost * std::log(lost / expected) - (lost - expected) < kFaultNats) ++lost;
+  return lost;
+}
 
 template <class Visit>
 void for_each_crossing(const PathTable& paths, PathSetId set, Visit visit) {
@@ -29,7 +39,26 @@ void add_probe(const PathTable& paths, const Observation& probe, std::vector<dou
 
 }  // namespace
 
-double packets_to_show(double loss) { return std::ceil(kMeanToShow / std::max(loss, 1e-12)); }
+double background_of(const Observations& observations, const AccountLine& lost) {
+  double sent = 0;
+  for (const Observation& probe : observations.probes) sent += static_cast<double>(probe.sent);
+  return sent > 0 ? static_cast<double>(lost.tolerated) / sent : 0.0;
+}
+
+double loss_shown(double packets, double background) {
+  const double expected = packets * background;
+  const double lost = least_telling(expected);
+  return std::min((lost + kQuantile99 * std::sqrt(lost) + kSkew - expected) / packets, 1.0);
+}
+
+double packets_to_show(double loss, double background) {
+  constexpr double kStep = 1.05;
+  constexpr int kSteps = 600;
+  double packets = std::ceil((kMinLost + kQuantile99 * std::sqrt(kMinLost) + kSkew) / std::max(loss, 1e-12));
+  for (int step = 0; step < kSteps && loss_shown(packets, background) > loss; ++step)
+    packets = std::ceil(packets * kStep);
+  return packets;
+}
 
 std::vector<double> packets_over(const Fabric& fabric, const Observations& observations) {
   std::vector<double> over(fabric.channel_count(), 0.0);
@@ -38,10 +67,11 @@ std::vector<double> packets_over(const Fabric& fabric, const Observations& obser
   return over;
 }
 
-Coverage coverage_of(const Fabric& fabric, const Observations& observations, const Detect& detect) {
+Coverage coverage_of(const Fabric& fabric, const Observations& observations, double background,
+                     const Detect& detect) {
   const PathTable& table = observations.paths;
   const auto packets = packets_over(fabric, observations);
-  const double enough = packets_to_show(detect.loss ? detect.loss->value() : kFailedLoss);
+  const double enough = packets_to_show(detect.loss ? detect.loss->value() : kFailedLoss, background);
   std::vector<bool> used(table.path_count(), false);
   std::vector<bool> crossed(fabric.channel_count(), false);
   const auto note = [&](PathSetId set) {
@@ -113,13 +143,14 @@ void note_masked(const Fabric& fabric, const Observations& observations, Diagnos
     add_probe(table, probe, all);
     if (is_witness) add_probe(table, probe, unmet);
   }
-  const double enough = packets_to_show(kFailedLoss);
+  const double background = background_of(observations, diagnosis.account.lost);
+  const double enough = packets_to_show(kFailedLoss, background);
   for (std::uint32_t c = 0; c < all.size(); ++c) {
     if (suspected[c] || all[c] < enough) continue;
     if (unmet[c] < enough)
       diagnosis.coverage.masked.emplace_back(c);
     else if (auto& shown = diagnosis.sensitivity.loss)
-      shown = std::max(*shown, kMeanToShow / unmet[c]);
+      shown = std::max(*shown, loss_shown(unmet[c], background));
   }
 }
 
@@ -148,12 +179,12 @@ void limit_to(Coverage& covered, const std::vector<bool>& scope) {
   covered.probed = covered.channels - covered.missing.size() - covered.thin.size();
 }
 
-std::optional<double> least_loss_shown(const std::vector<double>& packets) {
+std::optional<double> least_loss_shown(const std::vector<double>& packets, double background) {
   double least = 0;
   for (const double count : packets)
     if (count > 0 && (least == 0 || count < least)) least = count;
   if (least == 0) return std::nullopt;
-  return std::min(kMeanToShow / least, 1.0);
+  return loss_shown(least, background);
 }
 
 }  // namespace weft::diagnosis

@@ -23,16 +23,23 @@ struct Detect {
   friend bool operator==(const Detect&, const Detect&) = default;
 };
 
-/// Packets over a channel that show a loss of this share with probability .99: so many that three are lost
-/// (P(X >= 3) = .99 of a Poisson variable of mean 8.41), which is what the odds of a fault take.
-double packets_to_show(double loss);
+/// The share of packets that paths lose with no fault on them, as far as a run tells.
+double background_of(const Observations& observations, const AccountLine& lost);
+
+/// The loss of a channel that so many packets over it show with probability .99, where their paths lose the
+/// share `background` anyway: so many more are lost than that as the odds of a fault take (7 nats by
+/// Chernoff's bound), and three at the least (P(X >= 3) = .99 of a Poisson variable of mean 8.41).
+double loss_shown(double packets, double background);
+/// Packets over a channel that show a loss of this share so.
+double packets_to_show(double loss, double background);
 
 /// The packets that crossed each channel; of a path known only as a set, each counts with its share.
 std::vector<double> packets_over(const Fabric& fabric, const Observations& observations);
 
 /// `probed`: channels crossed by packets enough for `detect`. `thin`: crossed, by fewer. `missing`: neither a
 /// probe nor a flow crossed them. `complete` when none is thin or missing.
-Coverage coverage_of(const Fabric& fabric, const Observations& observations, const Detect& detect = {});
+Coverage coverage_of(const Fabric& fabric, const Observations& observations, double background,
+                     const Detect& detect = {});
 
 /// Notes as `masked` the channels of which packets enough are known, but too few that came through without
 /// meeting a channel or host of a finding, of an ambiguous class or of a set. Those few alone tell of a
@@ -47,6 +54,6 @@ void limit_to(Coverage& covered, const std::vector<bool>& scope);
 
 /// The loss that packets over the channel least crossed would have shown, of channels that were; absent when
 /// no packet was sent.
-std::optional<double> least_loss_shown(const std::vector<double>& packets);
+std::optional<double> least_loss_shown(const std::vector<double>& packets, double background);
 
 }  // namespace weft::diagnosis

@@ -118,9 +118,10 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   }
   // However many packets: what the channels of a path may lose together hides that one of them loses it
   // alone.
-  if (const auto shown = least_loss_shown(packets_over(fabric, observations)))
+  const double background = background_of(observations, report.account().lost);
+  if (const auto shown = least_loss_shown(packets_over(fabric, observations), background))
     report.sensitivity().loss = std::max(*shown, tolerance.loss.value() * static_cast<double>(longest));
-  auto assessment = std::move(report).finish(coverage_of(fabric, observations));
+  auto assessment = std::move(report).finish(coverage_of(fabric, observations, background));
   note_labels(observations, assessment.diagnosis.links);
   return assessment;
 }

@@ -275,8 +275,8 @@ void Sweep::note_counters() {
   for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
 }
 
-Coverage Sweep::coverage() {
-  Coverage covered = coverage_of(in_.fabric, results_.observations, in_.options.detect);
+Coverage Sweep::coverage(double background) {
+  Coverage covered = coverage_of(in_.fabric, results_.observations, background, in_.options.detect);
   if (!scope_.empty()) {
     weft::diagnosis::limit_to(covered, scope_);
     covered.out_of_scope_told_by = out_of_scope_told_by_;
@@ -296,7 +296,7 @@ SweepReport Sweep::finish() {
                      results_.sent, results_.lost};
   Coverage& covered = report.diagnosis.coverage;
   auto untested = std::move(covered.rate_untested), masked = std::move(covered.masked);
-  covered = coverage();
+  covered = coverage(diagnosis::background_of(results_.observations, report.diagnosis.account.lost));
   covered.rate_untested = std::move(untested);
   covered.masked = std::move(masked);
   covered.not_tested = results_.not_tested;

@@ -101,7 +101,7 @@ class Sweep final : public Script {
   void note_corruption();
   void note_counters();
   void note_slow_nics();
-  Coverage coverage();
+  Coverage coverage(double background);
 
   SweepInputs in_;
   SweepResults results_;
