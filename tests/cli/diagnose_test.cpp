@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "cli/commands.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/observation_text.hpp"
@@ -43,6 +45,22 @@ TEST(Diagnose, NamesTheFaultFromAFileAndUsesWhatIsNotBroken) {
 TEST(Diagnose, AFileThatSaysNothingIsUnknownNotHealthy) {
   EXPECT_EQ(diagnosed("").status, 3);
   EXPECT_EQ(diagnosed("nonsense\n").status, 3);
+}
+
+TEST(Diagnose, AThinFileManyTimesOverIsStillThinAndThatIsSaid) {
+  std::string thin;
+  int rows = 0;
+  std::istringstream all(lines_of_two_leaves(10, [](int, int) { return 0; }));
+  for (std::string line; std::getline(all, line);)
+    thin += fmt::format("{},\"window\":{{\"start_us\":{},\"length_us\":9}}}}\n",
+                        line.substr(0, line.rfind('}')), ++rows);
+  ASSERT_EQ(diagnosed(thin).status, 3);
+  std::string often;
+  for (int i = 0; i < 1000; ++i) often += thin;
+  const auto outcome = diagnosed(often);
+  EXPECT_EQ(outcome.status, 3) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr(fmt::format("{} of {} lines left out, from line {} on: they repeat",
+                                                 999 * rows, 1000 * rows, rows + 1)));
 }
 
 TEST(Diagnose, WhatHostsInTheFileCanUseAndNothingCrossedIsUnknown) {

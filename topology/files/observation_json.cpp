@@ -34,7 +34,7 @@ class LineWriter {
       put(out_, ",\"runs\":");
       put_array(out_, seen.runs, [&](const LossRun& run) { put(out_, "[{},{}]", run.first, run.count); });
     }
-    put(out_, "}}\n");
+    end_row();
   }
 
   void add(const LoadObservation& load) {
@@ -44,7 +44,7 @@ class LineWriter {
         load.wanted.bits_per_second(), load.offered.bits_per_second(), load.delivered.bits_per_second());
     put(out_, "{}}}", load.sender_stalled ? ",\"stalled\":true" : "");
     put_window(load.window);
-    put(out_, "}}\n");
+    end_row();
   }
 
   void add(const ChannelEvidence& sign) {
@@ -53,7 +53,7 @@ class LineWriter {
     put_number(out_, sign.log_ratio);
     put(out_, ",\"text\":");
     put_string(out_, sign.text);
-    put(out_, "}}\n");
+    end_row();
   }
 
   void add(const HostEvidence& sign) {
@@ -63,12 +63,13 @@ class LineWriter {
     if (sign.cause) put(out_, ",\"cause\":\"{}\"", to_string(*sign.cause));
     put(out_, ",\"text\":");
     put_string(out_, sign.text);
-    put(out_, "}}\n");
+    end_row();
   }
 
   std::string text() const { return fmt::to_string(out_); }
 
  private:
+  void end_row() { put(out_, ",\"row\":{}}}\n", rows_++); }
   static double us(Nanoseconds time) { return static_cast<double>(time.count()) / 1000.0; }
   const std::string& name(ChannelId channel) const { return names_[channel.value()]; }
 
@@ -89,6 +90,7 @@ class LineWriter {
   const Fabric& fabric_;
   const PathTable& paths_;
   std::vector<std::string> names_;  // by channel: made once, written millions of times
+  std::uint64_t rows_ = 0;
   JsonText out_;
 };
 

@@ -12,8 +12,8 @@ class Fabric;
 
 namespace weft::files {
 
-/// All of `observations`, probes first, each line ended by a newline. Rates are in bits per second, times in
-/// microseconds.
+/// All of `observations`, probes first, each line with its number, from 0 on, and ended by a newline. Rates
+/// are in bits per second, times in microseconds.
 std::string observation_lines(const Fabric& fabric, const Observations& observations);
 
 }  // namespace weft::files

@@ -1,16 +1,24 @@
 #include "topology/files/observation_lines.hpp"
 
 #include <cmath>
+#include <deque>
 #include <unordered_map>
 
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/files/observation_members.hpp"
+#include "topology/files/repeated_rows.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::files {
 namespace {
+
+constexpr double kMoreThanSent = 1.05;  // received by sent: the clocks of two hosts
+constexpr double kMoreThanAsked = 1.5;  // sent by wanted: a last message of many packets
+constexpr double kMoreThanLink = 2;
+/// Labs shape links of any rate to some 50 Mbit/s: of a slower link the file's rate says little.
+constexpr Bandwidth kMinLink = Bandwidth::gbit(1);
 
 template <class... Args>
 tl::unexpected<Error> broken(fmt::format_string<Args...> format, Args&&... args) {
@@ -74,9 +82,33 @@ class ObservationReader::Impl {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     ++read_.lines;
     const Result<void> added = line.size() > kMaxLineLength ? broken("longer than {} bytes", kMaxLineLength)
-                               : scan_probe_line(line, probe_) ? add_probe()
+                               : scan_probe_line(line, probe_) ? add_usual(line)
                                                                : add_unusual(line);
     if (!added) note(added.error().message);
+  }
+
+  /// Tells a row that was read before from a new one, and takes back those just before it that turn out to be
+  /// repeats.
+  bool is_repeat(std::string_view line, bool has_number, bool has_time) {
+    const auto [repeat, before] = repeated_.next({line, has_number, has_time});
+    if (!repeat) {
+      ends_.push_back(end());
+      if (ends_.size() > RepeatedRows::kMinRow) ends_.pop_front();
+      return false;
+    }
+    if (read_.repeated == 0) read_.first_repeated = number_ - before;
+    read_.repeated += 1 + before;
+    if (before > 0) {
+      const Ends& from = ends_[ends_.size() - before];
+      read_.observations.probes.resize(from.probes, Observation{.path = PathSetId(0)});
+      read_.observations.loads.resize(from.loads, LoadObservation{.path = PathSetId(0)});
+      ends_.clear();
+    }
+    return true;
+  }
+  Result<void> add_usual(std::string_view line) {
+    if (is_repeat(line, probe_.row.has_value(), probe_.start_us.has_value())) return {};
+    return add_probe();
   }
   void note(const std::string& message) {
     ++read_.broken;
@@ -155,6 +187,8 @@ class ObservationReader::Impl {
   Result<void> add_unusual(std::string_view line) {
     WEFT_TRY(const auto json, parse_json(line, "line"));
     const JsonView view(json, "line");
+    if (const auto row = read_count(view, "row", 0); !row) return pass_on(row);
+    if (is_repeat(line, view.find("row").has_value(), view.find("window").has_value())) return {};
     if (view.find("load")) return add_load(view);
     if (view.find("channel")) return add_channel_sign(view);
     if (view.find("host")) return add_host_sign(view);
@@ -218,6 +252,21 @@ class ObservationReader::Impl {
     return {};
   }
 
+  /// What no flow can have done is no evidence.
+  Result<void> check_rates(const LoadObservation& seen) const {
+    const PathTable& paths = read_.observations.paths;
+    const auto path = paths.channels(paths.paths(seen.path).front());
+    const Bandwidth link = std::max(fabric_.rate(path.front()), kMinLink);
+    if (seen.delivered > seen.offered * kMoreThanSent)
+      return broken("{} delivered of {} offered", to_string(seen.delivered), to_string(seen.offered));
+    if (seen.offered > seen.wanted * kMoreThanAsked)
+      return broken("{} offered where {} was wanted", to_string(seen.offered), to_string(seen.wanted));
+    if (seen.offered > link * kMoreThanLink)
+      return broken("{} offered over {}, a link of {}", to_string(seen.offered), names_[path.front().value()],
+                    to_string(link));
+    return {};
+  }
+
   Result<void> add_load(const JsonView& view) {
     constexpr double kMaxBits = 1e15;
     WEFT_TRY(const auto set, needed_path(view));
@@ -240,6 +289,7 @@ class ObservationReader::Impl {
     }
     WEFT_TRY(const auto window, read_window(view));
     seen.window = window;
+    if (auto checked = check_rates(seen); !checked) return checked;
     read_.observations.loads.push_back(seen);
     return {};
   }
@@ -294,6 +344,13 @@ class ObservationReader::Impl {
     return {};
   }
 
+  /// How many there were of what rows with a time can hold, before a row.
+  struct Ends {
+    std::size_t probes = 0;
+    std::size_t loads = 0;
+  };
+  Ends end() const { return {read_.observations.probes.size(), read_.observations.loads.size()}; }
+
   const Fabric& fabric_;
   std::vector<std::string> names_;
   std::unordered_map<std::string_view, ChannelId> channels_;
@@ -302,6 +359,8 @@ class ObservationReader::Impl {
   std::string rest_;
   bool overlong_ = false;
   ProbeLine probe_;
+  RepeatedRows repeated_;
+  std::deque<Ends> ends_;  // before each of the last rows
   std::vector<ChannelId> path_;
 };
 

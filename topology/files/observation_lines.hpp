@@ -1,7 +1,8 @@
 // Reads observation lines (docs/schema/observation.schema.json), as a stream: feed() takes the bytes as they
-// come, cut anywhere. A line that is broken or contradicts the fabric is counted and named by its number; the
-// rest is used. Lines of probes in the shape that observation_lines() writes are scanned by hand (half a
-// million a second and more); whatever looks unusual goes to the JSON library. One thread.
+// come, cut anywhere. A line that is broken or contradicts the fabric is counted and named by its number, one
+// that repeats a row before it is counted; the rest is used. Lines of probes in the shape that
+// observation_lines() writes are scanned by hand (half a million a second and more); whatever looks unusual
+// goes to the JSON library. One thread.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,8 @@ struct ReadObservations {
   std::uint64_t lines = 0;               // not blank
   std::uint64_t broken = 0;              // of these
   std::vector<BrokenLine> first_broken;  // up to ObservationReader::kNamed
+  std::uint64_t repeated = 0;            // left out: rows that were read before (repeated_rows.hpp)
+  std::uint64_t first_repeated = 0;      // the line where they begin; 0: none
 };
 
 class ObservationReader {

@@ -128,6 +128,7 @@ bool scan_member(Cursor& cursor, ProbeLine& line) {
   if (key == "src") return cursor.string(line.src);
   if (key == "dst") return cursor.string(line.dst);
   if (key == "label") return cursor.number(line.label.emplace());
+  if (key == "row") return cursor.number(line.row.emplace());
   return false;
 }
 
@@ -211,6 +212,7 @@ bool scan_probe_line(std::string_view text, ProbeLine& line) {
   line.runs.clear();
   line.src = line.dst = {};
   line.label.reset();
+  line.row.reset();
   Cursor cursor(text);
   if (!cursor.skip('{')) return false;
   do {

@@ -31,6 +31,7 @@ struct ProbeLine {
   std::vector<LossRun> runs;
   std::string_view src, dst;  // empty: not told
   std::optional<std::uint32_t> label;
+  std::optional<std::uint64_t> row;
 };
 
 /// Fills `line`, whose storage is used again. False when anything is out of the ordinary (another key, a path

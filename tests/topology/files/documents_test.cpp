@@ -310,7 +310,8 @@ TEST(ObservationLines, EveryKindOfLineMeetsTheSchema) {
   ASSERT_EQ(documents.size(), 5u);
   EXPECT_EQ(documents[0],
             json::parse(R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host2"],
-      "sent":100,"lost":3,"bytes":128,"corrupt":1,"rtt_us":{"p50":12.0,"p99":40.5}})"));
+      "sent":100,"lost":3,"bytes":128,"corrupt":1,"rtt_us":{"p50":12.0,"p99":40.5},"row":0})"));
+  EXPECT_EQ(documents[4]["row"], 4);
   EXPECT_EQ(documents[1]["paths"].size(), 2u);
   EXPECT_EQ(documents[1]["backs"].size(), 2u);
 }

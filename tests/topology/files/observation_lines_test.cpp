@@ -118,6 +118,29 @@ TEST(ObservationLines, AnOrderOfLossesThatContradictsItsCountsIsBroken) {
   }
 }
 
+TEST(ObservationLines, AFlowThatCannotBeIsBroken) {
+  const Fabric fabric = small();  // of 400 Gbit/s
+  const auto load = [](std::string_view wanted, std::string_view offered, std::string_view delivered) {
+    return line(fmt::format(R"("load":{{"round":0,"wanted":{},"offered":{},"delivered":{}}})", wanted,
+                            offered, delivered));
+  };
+  const std::vector<std::pair<std::string, std::string>> broken{
+      {load("380e9", "380e9", "400e9"), "delivered of"},
+      {load("100e9", "200e9", "100e9"), "was wanted"},
+      {load("900e9", "900e9", "100e9"), "a link of 400G"},
+      {load("1e300", "1e300", "1e300"), "from 0 to"},
+      {load("0", "1", "1"), "was wanted"}};
+  for (const auto& [text, message] : broken) {
+    const auto result = read(fabric, text);
+    ASSERT_EQ(result.broken, 1u) << text;
+    EXPECT_NE(result.first_broken[0].message.find(message), std::string::npos)
+        << text << ": " << result.first_broken[0].message;
+  }
+  const auto fine = read(fabric, load("380e9", "400e9", "400e9") + load("5e7", "4.8e7", "4.9e7") +
+                                     load("0", "0", "0") + load("780e9", "780e9", "380e9"));
+  EXPECT_EQ(fine.broken, 0u) << (fine.first_broken.empty() ? "" : fine.first_broken[0].message);
+}
+
 TEST(ObservationLines, TheAnswerDoesNotDependOnHowTheBytesAreCut) {
   const Fabric fabric = small();
   std::string text;

@@ -1,0 +1,30 @@
+#include "topology/files/repeated_rows.hpp"
+
+#include <functional>
+
+namespace weft::files {
+
+RepeatedRows::Answer RepeatedRows::next(const Row& row) {
+  const std::uint64_t hash = std::hash<std::string_view>()(row.text);
+  if (row.has_number) {
+    alike_ = 0;
+    return {!first_.try_emplace(hash, 0).second, 0};
+  }
+  if (alike_ > 0 && like_ < rows_.size() && rows_[like_] == hash && (row.has_time || alike_ >= kMinRow)) {
+    ++like_;
+    if (++alike_ > kMinRow) return {true, 0};
+  } else {
+    const auto found = row.has_time ? first_.find(hash) : first_.end();
+    alike_ = found == first_.end() ? 0 : 1;
+    if (alike_ > 0) like_ = found->second + 1;
+  }
+  if (alike_ == kMinRow) {
+    rows_.resize(rows_.size() - (kMinRow - 1));
+    return {true, kMinRow - 1};
+  }
+  if (row.has_time) first_.try_emplace(hash, static_cast<Index>(rows_.size()));
+  rows_.push_back(hash);
+  return {};
+}
+
+}  // namespace weft::files
