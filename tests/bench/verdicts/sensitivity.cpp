@@ -53,16 +53,18 @@ std::optional<bool> is_not_healthy(const SweepCase& one, const Swept& swept) {
 
 void bench_sensitivity(const VerdictOptions& options, Figures& figures) {
   const auto fabrics = fabrics_of(options);
+  constexpr std::pair<Stated, const char*> kStated[] = {
+      {Stated::loss, "loss"}, {Stated::delay, "delay"}, {Stated::rate, "rate"}};
   for (const bool with_background : {false, true})
-    for (const auto& [what, name] :
-         {std::pair(Stated::loss, "loss"), {Stated::delay, "delay"}, {Stated::rate, "rate"}}) {
+    for (const auto& kind : kStated) {
       const Share share = run_cases(
           options, "sensitivity", options.seeds, fabrics,
           [&](const SmallFabric& fabric, Random& random) {
-            return at_the_limit(fabric, random, what, with_background);
+            return at_the_limit(fabric, random, kind.first, with_background);
           },
           is_not_healthy);
-      const auto figure = fmt::format("sensitivity_honest_{}{}", name, with_background ? "_background" : "");
+      const auto figure =
+          fmt::format("sensitivity_honest_{}{}", kind.second, with_background ? "_background" : "");
       if (share.all > 0) figures.add(figure, share.value(), ".97");
       figures.note(figure + "_cases", static_cast<double>(share.all));
     }
