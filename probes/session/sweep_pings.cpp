@@ -76,6 +76,8 @@ std::vector<std::unique_ptr<Stage>> SweepPings::size() {
   if (pings.empty()) return stages;
   for (const Bytes size : kBetween)
     stages.push_back(stage(pings, size, large_probes_per_second(), kBetweenShare));
+  // Once more: an outage that swallowed all of them is no limit.
+  stages.push_back(stage(pings, kLarge, large_probes_per_second(), kBetweenShare));
   return stages;
 }
 

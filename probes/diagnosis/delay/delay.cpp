@@ -28,6 +28,7 @@ constexpr double kMinStrays = 0.01;  // share of round trips that are late by a 
 constexpr double kMaxStrays = 0.25;  // share of all round trips: more are no strays
 constexpr double kOneInAMillion = -13.8;  // nats, over the whole run
 constexpr double kSpread = 1.0;           // microseconds: clocks and queues are no finer
+constexpr double kMargin = 1.15;          // of the delay shown: the noise is an estimate (`bench verdicts`)
 constexpr double kShownNats = 22.0;       // what a fault costs (delay_fit.cpp), and 99 to 1 beyond it
 
 std::string in_words(double micros) {
@@ -369,7 +370,7 @@ class DelaySearch {
     double noise = 0;
     for (const DelayKind& kind : rows_.kinds()) noise = std::max(noise, kind.noise);
     const double each = kShownNats / (2.0 * fewest);  // 2 ln(1 + z^2 / 3), Student's t
-    const double z = std::max(std::sqrt(3.0 * std::expm1(each)), DelayRows::kLate) + 2.33;
+    const double z = kMargin * (std::max(std::sqrt(3.0 * std::expm1(each)), DelayRows::kLate) + 2.33);
     const double shown = has_shared_channel(rows_, seen_) ? std::max(z * noise, ceiling_) : z * noise;
     report_.sensitivity().delay = Nanoseconds(static_cast<std::int64_t>(std::ceil(shown * 1e3)));
   }

@@ -300,7 +300,8 @@ class LoadFindings {
     }
   }
 
-  /// A channel that passed so much shows a fault that leaves less of it, by more than the noise.
+  /// A channel that passed so much shows a fault that leaves less of it, by more than the noise and than a
+  /// dip that asks no question.
   void fill_sensitivity() {
     double least = 1.0;
     for (std::uint32_t c = 0; c < fabric_.channel_count(); ++c) {
@@ -308,7 +309,8 @@ class LoadFindings {
       if (rounds_.rounds_of(channel).empty() || suspects_.contains(channel)) continue;
       least = std::min(least, std::min(elimination_.passes(channel) / rounds_.capacity(channel), kPlanned));
     }
-    report_.sensitivity().rate = 1.0 - least * (1.0 - kShows * (1.0 - rounds_.whole_share()));
+    const double noise = 1.0 - rounds_.whole_share();
+    report_.sensitivity().rate = 1.0 - least * std::min(1.0 - kShows * noise, kDip * (1.0 - noise / 2));
   }
 
   const Fabric& fabric_;

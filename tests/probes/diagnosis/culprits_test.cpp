@@ -131,7 +131,8 @@ TEST(LoadAccount, ARunStatesTheSmallestDeficitItWouldHaveShown) {
   EXPECT_FALSE(run.diagnosed().sensitivity.rate);
   for (std::uint32_t round = 0; round < 4; ++round) load_all(run, round);
   ASSERT_TRUE(run.diagnosed().sensitivity.rate);
-  EXPECT_NEAR(*run.diagnosed().sensitivity.rate, 0.1, 0.03);
+  // Of 95 % that a plan offers, nine tenths: a flow that gets more asks no question.
+  EXPECT_NEAR(*run.diagnosed().sensitivity.rate, 0.155, 0.02);
 }
 
 }  // namespace
