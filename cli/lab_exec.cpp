@@ -102,8 +102,9 @@ int guest_serve_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto served = lab::serve_guest_commands(lab::kGuestCommandPort);
-  return served ? kExitHealthy : report(served.error());
+  const auto listening = lab::listen_for_guest_commands(lab::kGuestCommandPort);
+  if (!listening) return report(listening.error());
+  lab::serve_guest_commands(*listening);
 }
 
 // As topology/lab/guests writes it: ADDRESS [--env NAME]... [--stdin] -- PROGRAM...

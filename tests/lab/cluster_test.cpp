@@ -4,11 +4,14 @@
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/support/schema.hpp"
 #include "tests/support/sweep_document.hpp"
 #include "tests/support/test_cluster.hpp"
 #include "tests/support/text_of.hpp"
+#include "topology/os/network_namespace.hpp"
+#include "topology/os/socket_address.hpp"
 
 namespace weft {
 namespace {
@@ -200,6 +203,19 @@ TEST(Cluster, AgentsEndWhenTheirCoordinatorIsKilled) {
   EXPECT_TRUE(becomes_empty(cluster.temporary()));
 }
 
+/// Within ten seconds somebody takes connections at the head's address.
+bool listens_soon(const TestCluster& cluster, std::uint16_t port) {
+  const auto visit = os::NamespaceVisit::enter(cluster.opened().management_namespace());
+  if (!visit) return false;
+  const auto at = os::socket_address(cluster.opened().coordinator_address(), UdpPort(port));
+  for (int attempt = 0; attempt < 200;
+       ++attempt, std::this_thread::sleep_for(std::chrono::milliseconds(50))) {
+    const os::FileDescriptor line(socket(at.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (connect(line.get(), at.get(), at.size) == 0) return true;
+  }
+  return false;
+}
+
 TEST(Cluster, UsesAServerThatRunsAndRefusesAWrongCredential) {
   const TestCluster cluster;
   const auto place = "--net=" + cluster.opened().management_namespace().string();
@@ -212,12 +228,8 @@ TEST(Cluster, UsesAServerThatRunsAndRefusesAWrongCredential) {
   auto words = cluster.sweep_words(cluster.launcher());
   words[7] = "--server";
   words[8] = url;
-  // The server may need a moment to listen.
-  Answer answer;
-  for (int attempt = 0; attempt < 20 && answer.output.empty(); ++attempt) {
-    answer = cluster.on_head(words, {"WEFT_BUS_TOKEN=sesame"});
-    if (answer.output.empty()) usleep(100'000);
-  }
+  ASSERT_TRUE(listens_soon(cluster, 4222));
+  const auto answer = cluster.on_head(words, {"WEFT_BUS_TOKEN=sesame"});
   EXPECT_EQ(answer.status, 0) << answer.errors << answer.output;
   const auto refused = cluster.on_head(words, {"WEFT_BUS_TOKEN=wrong"});
   EXPECT_EQ(refused.status, 69);

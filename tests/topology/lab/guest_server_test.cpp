@@ -1,6 +1,8 @@
 // The server of commands that runs in guests, here on loopback.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <thread>
 
 #include "tests/support/test_lab.hpp"
+#include "topology/base/check.hpp"
 #include "topology/lab/guests/guest_commands.hpp"
 
 namespace weft::lab {
@@ -17,50 +20,38 @@ using std::chrono::milliseconds;
 
 const IpAddress kLoopback(IpAddress::V4{127, 0, 0, 1});
 
-/// A server in a process of its own, ended with the object.
+/// A server in a process of its own, on a free port, ended with the object.
 class Server {
  public:
   Server() {
-    for (int attempt = 0; attempt < 5 && !up(); ++attempt) start();
+    const auto listening = listen_for_guest_commands(0);
+    WEFT_CHECK(listening.has_value());
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    WEFT_CHECK(getsockname(listening->get(), reinterpret_cast<sockaddr*>(&at), &size) == 0);
+    port_ = ntohs(at.sin_port);
+    pid_ = fork();
+    WEFT_CHECK(pid_ >= 0);
+    if (pid_ == 0) serve_guest_commands(*listening);
   }
-  ~Server() { stop(); }
+  ~Server() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  bool up() const { return pid_ > 0; }
   Result<int> run(std::vector<std::string> argv, std::vector<std::string> env = {}) const {
     return run_in_guest(kLoopback, port_, {std::move(argv), std::move(env), false});
   }
   std::uint16_t port() const { return port_; }
 
  private:
-  void start() {
-    port_ = static_cast<std::uint16_t>(20'000 + (getpid() * 7 + ++tries_ * 911) % 20'000);
-    pid_ = fork();
-    if (pid_ == 0) {
-      (void)serve_guest_commands(port_);
-      _exit(1);
-    }
-    for (int i = 0; i < 200; ++i) {
-      if (waitpid(pid_, nullptr, WNOHANG) != 0) break;  // the port is another's
-      if (answers_commands(kLoopback, port_)) return;
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-    stop();
-  }
-  void stop() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
   pid_t pid_ = -1;
   std::uint16_t port_ = 0;
-  int tries_ = 0;
 };
 
 TEST(GuestServer, RunsProgramsAndGivesTheirExitStatus) {
   const Server server;
-  ASSERT_TRUE(server.up());
   EXPECT_EQ(server.run({"sh", "-c", "exit 7"}).value(), 7);
   EXPECT_EQ(server.run({"sh", "-c", "test \"$GREETING\" = 'good day'"}, {"GREETING=good day"}).value(), 0);
   EXPECT_EQ(server.run({"sh", "-c", "kill -9 $$"}).value(), 137);
@@ -69,7 +60,6 @@ TEST(GuestServer, RunsProgramsAndGivesTheirExitStatus) {
 
 TEST(GuestServer, EndsAProgramWhoseCallerHasGone) {
   const Server server;
-  ASSERT_TRUE(server.up());
   const TestDirectory scratch;
   const auto mark = scratch.path() / "alive";
   const pid_t caller = fork();

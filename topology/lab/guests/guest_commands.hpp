@@ -1,7 +1,7 @@
-// Commands in a guest: a small server inside (serve_guest_commands) and what speaks to it from outside
-// (run_in_guest), over the lab's management network. One connection is one program: its words and environment
-// go in, its output and end come out, and it is killed when the connection closes. No authentication: that
-// network is the lab's own.
+// Commands in a guest: a small server inside (listen_for_guest_commands, then serve_guest_commands) and what
+// speaks to it from outside (run_in_guest), over the lab's management network. One connection is one program:
+// its words and environment go in, its output and end come out, and it is killed when the connection closes.
+// No authentication: that network is the lab's own.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 #include "topology/base/ip.hpp"
 #include "topology/base/result.hpp"
+#include "topology/os/file_descriptor.hpp"
 
 namespace weft::lab {
 
@@ -22,8 +23,9 @@ std::string encode_guest_command(const GuestCommand& command);
 /// Error: invalid_input.
 Result<GuestCommand> decode_guest_command(std::string_view bytes);
 
-/// Serves for ever; returns an Error when it cannot listen.
-Result<void> serve_guest_commands(std::uint16_t port);
+/// Connections are taken from here on, at all addresses. Port 0: a free one. Errors: conflict.
+Result<os::FileDescriptor> listen_for_guest_commands(std::uint16_t port);
+[[noreturn]] void serve_guest_commands(const os::FileDescriptor& listening);
 
 /// Runs a program in the guest with this process's stdin, stdout and stderr; its exit status, as a shell has
 /// it.

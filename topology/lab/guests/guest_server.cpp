@@ -90,15 +90,21 @@ void serve_one(os::FileDescriptor socket) {
 
 }  // namespace
 
-Result<void> serve_guest_commands(std::uint16_t port) {
-  signal(SIGPIPE, SIG_IGN);
-  const os::FileDescriptor listening(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Result<os::FileDescriptor> listen_for_guest_commands(std::uint16_t port) {
+  os::FileDescriptor listening(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int one = 1;
   setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  sockaddr_in at{.sin_family = AF_INET, .sin_port = htons(port)};
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
   if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
       listen(listening.get(), 64) != 0)
     return fail(ErrorKind::conflict, "cannot listen on port {}: {}", port, std::strerror(errno));
+  return listening;
+}
+
+void serve_guest_commands(const os::FileDescriptor& listening) {
+  signal(SIGPIPE, SIG_IGN);
   while (true) {
     os::FileDescriptor socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
     while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
