@@ -2,6 +2,7 @@
 // `unshare -Urnm --propagation private`, with a tmpfs on /run/netns.
 #include <gtest/gtest.h>
 
+#include "tests/support/left_labs.hpp"
 #include "topology/lab/netns/holder.hpp"
 
 namespace weft {
@@ -11,6 +12,7 @@ class NeedsRoot : public testing::Environment {
   void SetUp() override {
     if (!lab::may_build_as_root())
       GTEST_SKIP() << "needs root, or a user namespace of its own, to build labs";
+    remove_left_labs();
   }
 };
 

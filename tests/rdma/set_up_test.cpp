@@ -6,12 +6,15 @@
 
 #include "tests/places.hpp"
 #include "tests/rdma/queue_pairs_rig.hpp"
+#include "tests/support/left_labs.hpp"
 
 namespace weft {
 namespace {
 
 using std::chrono::seconds;
 using testing::HasSubstr;
+
+const auto* const kRemovesLeftLabs = testing::AddGlobalTestEnvironment(new RemovesLeftLabs);
 
 std::map<std::string, std::uint64_t> counted(const RigAnswers& done) {
   if (done.answers.size() != 1 || !done.answers[0]) return {};
