@@ -38,10 +38,7 @@ Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& rou
   std::memcpy(to.grh.dgid.raw, route.to.gid.data(), route.to.gid.size());
   if (!device.is_infiniband()) {
     to.is_global = 1;
-    if (route.label && route.label->value() > kMaxPort)
-      return fail(ErrorKind::invalid_input, "label {} is no UDP port", route.label->value());
-    if (route.label)
-      to.grh.flow_label = packet::flow_label_for(UdpPort(static_cast<std::uint16_t>(route.label->value())));
+    if (route.label) WEFT_TRY_VOID(set_label(to, *route.label, std::nullopt));
     return to;
   }
   WEFT_TRY(const auto lids,
@@ -49,6 +46,21 @@ Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& rou
   to.dlid = lids.dlid.value();
   to.src_path_bits = lids.src_path_bits;
   return to;
+}
+
+Result<void> set_label(ibv_ah_attr& to, PathLabel label, std::optional<LidRange> peer) {
+  if (peer) {
+    WEFT_TRY(const auto bits, path_bits(*peer, label));
+    to.dlid = static_cast<std::uint16_t>(peer->base.value() + bits);
+    return {};
+  }
+  if (to.dlid != 0)  // 0 on RoCE
+    return fail(ErrorKind::invalid_input, "label {}: the LIDs of the peer's port are needed on InfiniBand",
+                label.value());
+  if (label.value() > kMaxPort)
+    return fail(ErrorKind::invalid_input, "label {} is no UDP port", label.value());
+  to.grh.flow_label = packet::flow_label_for(UdpPort(static_cast<std::uint16_t>(label.value())));
+  return {};
 }
 
 Result<DlidRoute> dlid_route(LidRange peer, std::optional<PathLabel> label, LidRange own,

@@ -54,6 +54,10 @@ struct QpRoute {
 /// Error: invalid_input (a label that is no UDP port; InfiniBand: none of the port's LIDs).
 Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& route);
 
+/// Changes the label in the address vector of a queue pair that is connected. `peer`: on InfiniBand the LIDs
+/// of the far port; absent on RoCE. Error: invalid_input, as address_vector.
+Result<void> set_label(ibv_ah_attr& to, PathLabel label, std::optional<LidRange> peer);
+
 /// Where a datagram goes and with which label. One queue pair sends to any number of them.
 class AddressHandle {
  public:

@@ -56,6 +56,41 @@ ibv_wr_opcode opcode_of(FlowOperation operation) {
   return IBV_WR_SEND;
 }
 
+const char* name_of(const VerbsLibrary& library, const ibv_qp* qp) {
+  return library.get_device_name(qp->context->device);
+}
+
+Result<void> modify(const VerbsLibrary& library, ibv_qp* qp, ibv_qp_attr& attributes, int mask,
+                    const char* to) {
+  const int error = library.modify_qp(qp, &attributes, mask);
+  if (error == 0) return {};
+  const bool no_way = error == ENETUNREACH || error == EHOSTUNREACH;
+  return fail(ErrorKind::not_supported, "{}: a queue pair does not become {}: {}{}", name_of(library, qp), to,
+              std::strerror(error),
+              no_way ? ": is there a route from the GID that is used (--gid-index) to the peer's?" : "");
+}
+
+/// Its state and address vector.
+Result<ibv_qp_attr> state_of(const VerbsLibrary& library, ibv_qp* qp) {
+  ibv_qp_attr now{};
+  ibv_qp_init_attr made_with{};
+  if (const int error = library.query_qp(qp, &now, IBV_QP_STATE | IBV_QP_AV, &made_with); error != 0)
+    return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", name_of(library, qp), qp->qp_num,
+                std::strerror(error));
+  return now;
+}
+
+/// Nothing else may change before what was under way has ended.
+Result<void> await_drained(const VerbsLibrary& library, ibv_qp* qp) {
+  const auto until = std::chrono::steady_clock::now() + kMaxDrain;
+  while (std::chrono::steady_clock::now() < until) {
+    WEFT_TRY(const auto now, state_of(library, qp));
+    if (now.sq_draining == 0) return {};
+    std::this_thread::sleep_for(kDrainPoll);
+  }
+  return fail(ErrorKind::timeout, "{}: a queue pair does not drain", name_of(library, qp));
+}
+
 tl::unexpected<Error> not_posted(const VerbsDevice& device, int error) {
   if (error == ENOMEM) return fail(ErrorKind::conflict, "{}: the queue is full", device.name());
   return fail(ErrorKind::internal, "{}: work is refused: {}", device.name(), std::strerror(error));
@@ -114,14 +149,11 @@ Result<void> QueuePair::open() {
 QueuePair::~QueuePair() { device_->library().destroy_qp(qp_); }
 
 QpNum QueuePair::number() const { return QpNum(qp_->qp_num); }
+
 Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to) {
-  const int error = device_->library().modify_qp(qp_, &attributes, mask);
-  if (error == 0) return {};
-  if (const auto stands = device_->check_standing(); !stands) return stands;
-  const bool no_way = error == ENETUNREACH || error == EHOSTUNREACH;
-  return fail(ErrorKind::not_supported, "{}: a queue pair does not become {}: {}{}", device_->name(), to,
-              std::strerror(error),
-              no_way ? ": is there a route from the GID that is used (--gid-index) to the peer's?" : "");
+  auto done = rdma::modify(device_->library(), qp_, attributes, mask, to);
+  if (!done) WEFT_TRY_VOID(device_->check_standing());
+  return done;
 }
 
 Result<void> QueuePair::connect(const QpRoute& route) {
@@ -151,53 +183,47 @@ Result<void> QueuePair::connect(const QpRoute& route) {
   return modify(send, mask, "ready to send");
 }
 
-Result<std::string> QueuePair::relabel(PathLabel label) {
-  QpRoute route = route_;
-  route.label = label;
-  WEFT_TRY(const auto to, address_vector(*device_, route));
-  const auto by_device = device_->library().modify_qp_udp_sport;
-  if (by_device != nullptr && !device_->is_infiniband() && device_->driver() == RdmaDriver::mlx5 &&
-      by_device(qp_, static_cast<std::uint16_t>(label.value())) == 0) {
-    route_ = route;
+Result<std::string> relabel(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
+                            std::optional<LidRange> peer) {
+  WEFT_TRY(auto now, state_of(library, qp));
+  if (qp->qp_type == IBV_QPT_UD)
+    return fail(ErrorKind::not_supported, "{}: datagrams have the label of their address handle",
+                name_of(library, qp));
+  if (now.qp_state != IBV_QPS_RTS)
+    return fail(ErrorKind::conflict, "{}: queue pair {} is not ready to send", name_of(library, qp),
+                qp->qp_num);
+  WEFT_TRY_VOID(set_label(now.ah_attr, label, peer));
+  const bool by_device = !peer && library.modify_qp_udp_sport != nullptr && library.is_mlx5 != nullptr &&
+                         library.is_mlx5(qp->context->device);
+  if (by_device && library.modify_qp_udp_sport(qp, static_cast<std::uint16_t>(label.value())) == 0)
     return "by the device's own call";
-  }
   ibv_qp_attr drained{};
   drained.qp_state = IBV_QPS_SQD;
-  WEFT_TRY_VOID(modify(drained, IBV_QP_STATE, "drained"));
-  auto moved = await_drained();
+  WEFT_TRY_VOID(modify(library, qp, drained, IBV_QP_STATE, "drained"));
+  auto moved = await_drained(library, qp);
   ibv_qp_attr with_label{};
-  with_label.ah_attr = to;
-  if (moved) moved = modify(with_label, IBV_QP_AV, "one with another label");
+  with_label.ah_attr = now.ah_attr;
+  if (moved) moved = modify(library, qp, with_label, IBV_QP_AV, "one with another label");
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
-  if (const auto back = modify(send, IBV_QP_STATE, "ready to send again"); !back && moved)
+  if (const auto back = modify(library, qp, send, IBV_QP_STATE, "ready to send again"); !back && moved)
     return pass_on(back);
   if (!moved) return pass_on(moved);
-  route_ = route;
   return "by the drained state";
 }
 
-/// Nothing else may change before what was under way has ended.
-Result<void> QueuePair::await_drained() {
-  const auto until = std::chrono::steady_clock::now() + kMaxDrain;
-  while (std::chrono::steady_clock::now() < until) {
-    ibv_qp_attr now{};
-    ibv_qp_init_attr made_with{};
-    if (const int error = device_->library().query_qp(qp_, &now, IBV_QP_STATE, &made_with); error != 0)
-      return fail(ErrorKind::internal, "{}: cannot ask a queue pair: {}", device_->name(),
-                  std::strerror(error));
-    if (now.sq_draining == 0) return {};
-    std::this_thread::sleep_for(kDrainPoll);
-  }
-  return fail(ErrorKind::timeout, "{}: a queue pair does not drain", device_->name());
+Result<std::string> QueuePair::relabel(PathLabel label) {
+  const auto peer = device_->is_infiniband() ? std::optional(route_.to.lids()) : std::nullopt;
+  auto moved = rdma::relabel(device_->library(), qp_, label, peer);
+  if (moved)
+    route_.label = label;
+  else
+    WEFT_TRY_VOID(device_->check_standing());
+  return moved;
 }
 
 Result<UdpPort> QueuePair::source_port() const {
-  ibv_qp_attr now{};
-  ibv_qp_init_attr made_with{};
-  if (const int error = device_->library().query_qp(qp_, &now, IBV_QP_AV, &made_with); error != 0)
-    return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", device_->name(), qp_->qp_num,
-                std::strerror(error));
+  WEFT_TRY(const auto now, state_of(device_->library(), qp_));
   const std::uint32_t label = now.ah_attr.grh.flow_label;
   return packet::udp_port_of(label != 0 ? label : packet::default_flow_label(number(), route_.qp));
 }

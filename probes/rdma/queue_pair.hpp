@@ -25,8 +25,8 @@ std::string describe_status(int status);
 /// The sender's own device did not do the work: that says nothing of the way to the peer.
 bool is_of_sender(int status);
 
-/// Looks of somebody who never sleeps before it does anything else: what it does in between delays what it
-/// looks for.
+/// CQ polls per iteration in busy-poll mode, before anything else is done: what is done in between delays the
+/// completions that are waited for.
 inline constexpr int kBusyLooks = 64;
 
 class CompletionQueue {
@@ -89,6 +89,16 @@ struct Message {
   bool asks = true;  // for its completion; those that do not are done when one posted after them is
 };
 
+/// Moves a connected queue pair (RC, UC) to another label while it lives, and says by which way: by the
+/// device's own call where there is one, else by the drained state (SQD), which waits for what is under way.
+/// The queue pair may be somebody else's: everything but the label stays as the device says that it is. Until
+/// this returns its owner neither changes nor destroys it, and what he posts may wait. `peer`: on InfiniBand
+/// the LIDs of the far port; absent on RoCE. Errors: invalid_input (the label), conflict (it is not ready to
+/// send), not_supported (the device does neither; a queue pair of datagrams), timeout (it does not drain).
+/// soft-RoCE 6.1 may not where work is under way: let that end before.
+Result<std::string> relabel(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
+                            std::optional<LidRange> peer = std::nullopt);
+
 class QueuePair {
  public:
   /// One of datagrams may send and receive from then on, the others when they are connected.
@@ -106,10 +116,7 @@ class QueuePair {
   std::uint32_t queue_key() const { return queue_key_; }
   /// To ready-to-receive and ready-to-send.
   Result<void> connect(const QpRoute& route);
-  /// Moves a connected queue pair to another label while it lives, and says by which way: by the device's own
-  /// call where there is one, else by the drained state (SQD), which waits for what is under way. Errors:
-  /// not_supported (the device does neither), timeout (it does not drain). soft-RoCE 6.1 may not where work
-  /// is under way: let that end before.
+  /// rdma::relabel of this one. Error, beside its own: absent, as VerbsDevice::check_standing.
   Result<std::string> relabel(PathLabel label);
   /// The UDP source port of a connected one: that its flow label gives, as the device says when asked; where
   /// that was left to the device, by the rule of Linux's drivers (default_flow_label), soft-RoCE's among
@@ -128,7 +135,6 @@ class QueuePair {
   Result<void> open();
   Result<void> modify(ibv_qp_attr& attributes, int mask, const char* to);
   Result<void> post(FlowOperation operation, const AddressHandle* to, std::span<const Message> messages);
-  Result<void> await_drained();
 
   std::shared_ptr<const VerbsDevice> device_;
   ibv_qp* qp_;
