@@ -97,7 +97,58 @@ void PathLearner::suppose_silent() {
   silent_.clear();
 }
 
-void PathLearner::narrow_ended() {
+namespace {
+
+/// Flows that ended behind a switch with several ways on, and what is seen to go by these ways.
+class EndedFlows {
+ public:
+  EndedFlows(const Fabric& fabric, routing::ShortestPathCache& ways, PathTable& table)
+      : fabric_(fabric), ways_(ways), table_(table) {}
+
+  void count(const PairRoutes& pair) {
+    for (const Route& route : pair.routes)
+      if (is_open(route)) {
+        chances_[edges(pair)];
+        ++ended_[{edges(pair), ways_of(route)}];
+      }
+  }
+
+  /// Of each hop that is known, which of the ways on is taken. Once all that ended are counted.
+  void count_ways(const PairRoutes& pair) {
+    const auto at = chances_.find(edges(pair));
+    if (at == chances_.end()) return;
+    routing::ShortestPaths& way = ways_.to(routing::edge_switch(fabric_, pair.dst));
+    for (const Route& route : pair.routes) {
+      const auto path = table_.channels(table_.paths(route.paths).front());
+      const std::size_t known = route.reached ? path.size() : route.answered_hops();
+      if (!table_.share_start(route.paths, known)) continue;
+      for (std::size_t i = 0; i < known && i + 1 < path.size(); ++i) {
+        const auto choices = way.next(fabric_.target_node(path[i]));
+        for (const ChannelId on : choices)
+          at->second[on].expected += 1.0 / static_cast<double>(choices.size());
+        if (i + 1 < known) ++at->second[path[i + 1]].seen;
+      }
+    }
+  }
+
+  void narrow(PairRoutes& pair) {
+    for (Route& route : pair.routes) {
+      if (!is_open(route)) continue;
+      auto& known = chances_[edges(pair)];
+      const Ways ways = ways_of(route);
+      double dark = 0;
+      for (const ChannelId way : ways) dark += known[way].is_dark() ? known[way].expected : 0.0;
+      // Do the ways that nothing is seen to take account for all that ended?
+      if (ended_[{edges(pair), ways}] > dark + 2 * std::sqrt(dark)) continue;
+      const auto paths = table_.paths(route.paths);
+      std::vector<PathId> left(paths.begin(), paths.end());
+      std::erase_if(
+          left, [&](PathId path) { return !known[table_.channels(path)[route.answered_hops()]].is_dark(); });
+      if (!left.empty()) route.paths = table_.intern_set(left);
+    }
+  }
+
+ private:
   struct Chance {
     double expected = 0;  // flows that take it, if all ways on are equally likely
     double seen = 0;
@@ -105,58 +156,35 @@ void PathLearner::narrow_ended() {
   };
   using Edges = std::pair<NodeId, NodeId>;  // the switches of a pair
   using Ways = std::set<ChannelId>;         // by which flows that ended may have gone on
-  const auto edges = [this](const PairRoutes& pair) {
-    return Edges{routing::edge_switch(*fabric_, pair.src), routing::edge_switch(*fabric_, pair.dst)};
-  };
-  const auto is_open = [this](const Route& route) {
-    return !route.reached && table_->paths(route.paths).size() > 1 &&
-           table_->share_start(route.paths, route.answered_hops());
-  };
-  const auto ways_of = [this](const Route& route) {
-    Ways ways;
-    for (const PathId path : table_->paths(route.paths))
-      ways.insert(table_->channels(path)[route.answered_hops()]);
-    return ways;
-  };
-  std::map<Edges, std::map<ChannelId, Chance>> chances;
-  std::map<std::pair<Edges, Ways>, double> ended;  // flows
-  for (const PairRoutes& pair : pairs_)
-    for (const Route& route : pair.routes)
-      if (is_open(route)) {
-        chances[edges(pair)];
-        ++ended[{edges(pair), ways_of(route)}];
-      }
-  for (const PairRoutes& pair : pairs_) {
-    const auto at = chances.find(edges(pair));
-    if (at == chances.end()) continue;
-    routing::ShortestPaths& way = ways_.to(routing::edge_switch(*fabric_, pair.dst));
-    for (const Route& route : pair.routes) {
-      const auto path = table_->channels(table_->paths(route.paths).front());
-      const std::size_t known = route.reached ? path.size() : route.answered_hops();
-      if (!table_->share_start(route.paths, known)) continue;
-      for (std::size_t i = 0; i < known && i + 1 < path.size(); ++i) {
-        const auto choices = way.next(fabric_->target_node(path[i]));
-        for (const ChannelId on : choices)
-          at->second[on].expected += 1.0 / static_cast<double>(choices.size());
-        if (i + 1 < known) ++at->second[path[i + 1]].seen;
-      }
-    }
+
+  Edges edges(const PairRoutes& pair) const {
+    return {routing::edge_switch(fabric_, pair.src), routing::edge_switch(fabric_, pair.dst)};
   }
-  for (PairRoutes& pair : pairs_)
-    for (Route& route : pair.routes) {
-      if (!is_open(route)) continue;
-      auto& known = chances[edges(pair)];
-      const Ways ways = ways_of(route);
-      double dark = 0;
-      for (const ChannelId way : ways) dark += known[way].is_dark() ? known[way].expected : 0.0;
-      // Do the ways that nothing is seen to take account for all that ended?
-      if (ended[{edges(pair), ways}] > dark + 2 * std::sqrt(dark)) continue;
-      const auto paths = table_->paths(route.paths);
-      std::vector<PathId> left(paths.begin(), paths.end());
-      std::erase_if(
-          left, [&](PathId path) { return !known[table_->channels(path)[route.answered_hops()]].is_dark(); });
-      if (!left.empty()) route.paths = table_->intern_set(left);
-    }
+  bool is_open(const Route& route) const {
+    return !route.reached && table_.paths(route.paths).size() > 1 &&
+           table_.share_start(route.paths, route.answered_hops());
+  }
+  Ways ways_of(const Route& route) const {
+    Ways ways;
+    for (const PathId path : table_.paths(route.paths))
+      ways.insert(table_.channels(path)[route.answered_hops()]);
+    return ways;
+  }
+
+  const Fabric& fabric_;
+  routing::ShortestPathCache& ways_;
+  PathTable& table_;
+  std::map<Edges, std::map<ChannelId, Chance>> chances_;
+  std::map<std::pair<Edges, Ways>, double> ended_;  // flows
+};
+
+}  // namespace
+
+void PathLearner::narrow_ended() {
+  EndedFlows ended(*fabric_, ways_, *table_);
+  for (const PairRoutes& pair : pairs_) ended.count(pair);
+  for (const PairRoutes& pair : pairs_) ended.count_ways(pair);
+  for (PairRoutes& pair : pairs_) ended.narrow(pair);
 }
 
 void PathLearner::adopt(PortId src, PortId dst, PathLabel label,

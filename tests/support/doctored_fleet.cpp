@@ -139,10 +139,15 @@ void add_facts(std::vector<TroubleCase>& cases) {
         for (NicInventory& nic : f.inventory.nics) nic.rdma_device.reset(), nic.up.reset();
       },
       "ip -br address");
+}
+
+/// Of what one host's kernel says.
+void add_offences(std::vector<TroubleCase>& cases) {
   const auto seen = [&](HostTrouble trouble, KernelOffenceKind kind, std::optional<std::uint32_t> code,
                         const char* command) {
-    change(
-        trouble, [=](HostFacts& f) { f.offences = {offence(kind, code)}; }, command);
+    cases.push_back({trouble, "gpu3",
+                     [=](DoctoredFleet& fleet) { fleet.facts(2).offences = {offence(kind, code)}; },
+                     command});
   };
   seen(HostTrouble::gpu_off_bus, KernelOffenceKind::gpu_off_bus, 79, "chassis power cycle");
   seen(HostTrouble::gpu_memory, KernelOffenceKind::gpu_memory, 94, "nvidia-smi --gpu-reset -i 0000:18:00.0");
@@ -207,6 +212,7 @@ std::vector<TroubleCase> trouble_cases() {
   std::vector<TroubleCase> cases;
   add_silent(cases);
   add_facts(cases);
+  add_offences(cases);
   add_nics(cases);
   cases.push_back({HostTrouble::slow_login, "gpu3",
                    [](DoctoredFleet& fleet) { fleet.hosts[2].answered = fleet.hosts[2].asked + seconds(9); },

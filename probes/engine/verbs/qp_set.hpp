@@ -63,6 +63,11 @@ class QpSet {
 
  private:
   QpSet(datapath::PeerExchange& exchange, const QpSetSpec& spec) : exchange_(exchange), spec_(spec) {}
+  Result<ConnectQps> make_ours(const std::shared_ptr<const rdma::VerbsDevice>& device,
+                               rdma::CompletionQueue& sends, rdma::CompletionQueue& receives,
+                               const std::vector<WantedQp>& wanted);
+  Result<void> ask_peer(const rdma::VerbsDevice& device, const PeerAddresses& addresses,
+                        const ConnectQps& offer);
   Result<void> add_handle(const std::shared_ptr<const rdma::VerbsDevice>& device, const rdma::QpRoute& route);
   static std::unique_ptr<QpSet> refused(std::unique_ptr<QpSet> set, const std::string& why);
   datapath::PeerExchange& exchange_;
@@ -70,6 +75,7 @@ class QpSet {
   std::vector<std::unique_ptr<rdma::QueuePair>> qps_;
   std::vector<std::unique_ptr<rdma::AddressHandle>> handles_;  // of datagrams
   QpsConnected peer_;
+  rdma::ReadLimits reads_;   // agreed with it
   bool made_there_ = false;  // the peer may have queue pairs for this set: close() ends them
   bool answers_ = false;     // the peer did, when it was asked for them
   std::optional<std::string> refusal_;

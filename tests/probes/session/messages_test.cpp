@@ -79,68 +79,77 @@ LatencyHistogram latencies(std::initializer_list<Nanoseconds> all) {
   return histogram;
 }
 
+TaskResult ping_result() {
+  using std::chrono::microseconds;
+  return TaskResult{
+      TaskId(2), std::nullopt,
+      std::vector<datapath::PingTally>{{0, 10, 9, 1, RttQuantiles{microseconds(3), microseconds(4)}},
+                                       {1, 5, 0, 0},
+                                       {.spec = 2, .refused = "no memory may be locked"},
+                                       {.spec = 3,
+                                        .sent = 10,
+                                        .answered = 6,
+                                        .window = TimeWindow{microseconds(9), microseconds(90)},
+                                        .unanswered = {{2, 3}, {9, 1}},
+                                        .dropped = 2}}};
+}
+
+TaskResult flow_result() {
+  using std::chrono::microseconds;
+  return TaskResult{TaskId(3), std::nullopt,
+                    std::vector<datapath::FlowTally>{
+                        {0, 100, 409600, microseconds(500), microseconds(6)},
+                        {1, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, PathLabel(50000)},
+                        {2, 1, 4096, microseconds(5), microseconds(6), "it ended", false, PathLabel(50001)},
+                        {3, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, std::nullopt,
+                         datapath::FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
+                        {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, std::nullopt,
+                         std::nullopt, datapath::LabelChange{true, "by the drained state"}},
+                        {.spec = 5, .refused = "no memory may be locked"},
+                        {.spec = 6, .packets = 1, .started = microseconds(77)},
+                        {.spec = 7, .error = "it changed", .corrupted = true},
+                        {.spec = 8, .error = "the queue is full", .of_sender = true}}};
+}
+
 std::vector<ToCoordinator> all_to_coordinator() {
   using std::chrono::microseconds;
-  return {
-      Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
-      Ready{{{PortId(3), "interface p1 is down"}, {PortId(4), "needs a right", true}},
-            {{PortId(4), "mlx5_0 port 1"}}},
-      Ready{.inventory = inventory()},
-      TaskResult{
-          TaskId(1), std::nullopt,
-          std::vector<datapath::HopAnswer>{{2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
-      TaskResult{
-          TaskId(2), std::nullopt,
-          std::vector<datapath::PingTally>{{0, 10, 9, 1, RttQuantiles{microseconds(3), microseconds(4)}},
-                                           {1, 5, 0, 0},
-                                           {.spec = 2, .refused = "no memory may be locked"},
-                                           {.spec = 3,
-                                            .sent = 10,
-                                            .answered = 6,
-                                            .window = TimeWindow{microseconds(9), microseconds(90)},
-                                            .unanswered = {{2, 3}, {9, 1}},
-                                            .dropped = 2}}},
-      TaskResult{TaskId(3), std::nullopt,
-                 std::vector<datapath::FlowTally>{
-                     {0, 100, 409600, microseconds(500), microseconds(6)},
-                     {1, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, PathLabel(50000)},
-                     {2, 1, 4096, microseconds(5), microseconds(6), "it ended", false, PathLabel(50001)},
-                     {3, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, std::nullopt,
-                      datapath::FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
-                     {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, std::nullopt,
-                      std::nullopt, datapath::LabelChange{true, "by the drained state"}},
-                     {.spec = 5, .refused = "no memory may be locked"},
-                     {.spec = 6, .packets = 1, .started = microseconds(77)},
-                     {.spec = 7, .error = "it changed", .corrupted = true},
-                     {.spec = 8, .error = "the queue is full", .of_sender = true}}},
-      TaskResult{TaskId(4), std::nullopt,
-                 std::vector<datapath::ReceivedTally>{
-                     {.batch = BatchId(6), .packets = 2, .missing = std::vector<LossRun>{}},
-                     {.batch = BatchId(6),
-                      .spec = 1,
-                      .packets = 2,
-                      .missing = std::vector<LossRun>{{0, 1}, {4, 70'000}},
-                      .dropped = 5}}},
-      TaskResult{
-          TaskId(5), std::nullopt,
-          std::vector<datapath::TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)},
-                                               {1, 4, 4, std::chrono::seconds(1), microseconds(900)},
-                                               {.spec = 3, .took = std::chrono::seconds(2)},
-                                               {.spec = 2, .sent = 8, .error = "its queue pair broke"}}},
-      TaskResult{TaskId(6), std::nullopt,
-                 std::vector<NicCounters>{
-                     {"mlx5_0", 1, std::chrono::seconds(9), {{"symbol_error", 1}, {"lifespan", ~0ull}}}}},
-      TaskResult{TaskId(4), "no such batch",
-                 std::vector<datapath::ReceivedTally>{
-                     {BatchId(6), PortId(3), 1, 2, 3, 4, microseconds(5), microseconds(6)}}},
-      Alive{},
-      Bye{"told to stop"},
-      Hello{"host1",
-            "0.1.0",
-            "auto",
-            {{"p1", *IpAddress::parse("10.0.1.1")}},
-            kProtocol,
-            {{"p1", "mlx5_0", ""}, {"p2", "", "no RDMA device has an address of p2"}}}};
+  return {Hello{"host1", "0.1.0", "raw", {{"p1", *IpAddress::parse("10.0.1.1")}}},
+          Ready{{{PortId(3), "interface p1 is down"}, {PortId(4), "needs a right", true}},
+                {{PortId(4), "mlx5_0 port 1"}}},
+          Ready{.inventory = inventory()},
+          TaskResult{TaskId(1), std::nullopt,
+                     std::vector<datapath::HopAnswer>{
+                         {2, 3, true, *IpAddress::parse("10.0.1.1"), microseconds(12)}}},
+          ping_result(),
+          flow_result(),
+          TaskResult{TaskId(4), std::nullopt,
+                     std::vector<datapath::ReceivedTally>{
+                         {.batch = BatchId(6), .packets = 2, .missing = std::vector<LossRun>{}},
+                         {.batch = BatchId(6),
+                          .spec = 1,
+                          .packets = 2,
+                          .missing = std::vector<LossRun>{{0, 1}, {4, 70'000}},
+                          .dropped = 5}}},
+          TaskResult{
+              TaskId(5), std::nullopt,
+              std::vector<datapath::TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)},
+                                                   {1, 4, 4, std::chrono::seconds(1), microseconds(900)},
+                                                   {.spec = 3, .took = std::chrono::seconds(2)},
+                                                   {.spec = 2, .sent = 8, .error = "its queue pair broke"}}},
+          TaskResult{TaskId(6), std::nullopt,
+                     std::vector<NicCounters>{
+                         {"mlx5_0", 1, std::chrono::seconds(9), {{"symbol_error", 1}, {"lifespan", ~0ull}}}}},
+          TaskResult{TaskId(4), "no such batch",
+                     std::vector<datapath::ReceivedTally>{
+                         {BatchId(6), PortId(3), 1, 2, 3, 4, microseconds(5), microseconds(6)}}},
+          Alive{},
+          Bye{"told to stop"},
+          Hello{"host1",
+                "0.1.0",
+                "auto",
+                {{"p1", *IpAddress::parse("10.0.1.1")}},
+                kProtocol,
+                {{"p1", "mlx5_0", ""}, {"p2", "", "no RDMA device has an address of p2"}}}};
 }
 
 /// As a message of the run; a Hello is of none.
