@@ -1,6 +1,5 @@
 #include "balancer/demand/flow_file.hpp"
 
-#include "topology/files/json_text.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -77,20 +76,6 @@ FlowFile read_flows(const Fabric& fabric, std::string_view text) {
     phases[read->phase - 1].flows.push_back(read->flow);
   }
   return file;
-}
-
-std::string write_flows(const Fabric& fabric, const Demand& demand) {
-  files::JsonText text;
-  for (std::size_t phase = 0; phase < demand.phases.size(); ++phase)
-    for (const Flow& flow : demand.phases[phase].flows) {
-      files::put(text, "{{\"bytes\":{},\"dst\":", flow.bytes.count());
-      files::put_string(text, fabric.name_of_nic(flow.dst));
-      if (demand.phases.size() > 1) files::put(text, ",\"phase\":{}", phase + 1);
-      files::put(text, ",\"src\":");
-      files::put_string(text, fabric.name_of_nic(flow.src));
-      files::put(text, "}}\n");
-    }
-  return fmt::to_string(text);
 }
 
 }  // namespace weft::demand

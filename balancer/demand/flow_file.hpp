@@ -26,7 +26,5 @@ struct FlowFile {
 };
 
 FlowFile read_flows(const Fabric& fabric, std::string_view text);
-/// The file that read_flows reads back.
-std::string write_flows(const Fabric& fabric, const Demand& demand);
 
 }  // namespace weft::demand

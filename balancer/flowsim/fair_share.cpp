@@ -78,10 +78,6 @@ class Filling {
 
 }  // namespace
 
-std::vector<double> max_min_rates(std::span<const Stream> streams, std::span<const double> capacity) {
-  return Filling(streams, capacity).rates(std::vector<bool>(streams.size(), true));
-}
-
 std::vector<double> completion_times(std::span<const Stream> streams, std::span<const double> capacity,
                                      double resolution) {
   Filling filling(streams, capacity);

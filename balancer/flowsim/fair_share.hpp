@@ -22,13 +22,10 @@ struct Stream {
   std::vector<Use> uses;  // each channel once
 };
 
-/// Bytes per second that each stream gets while all run. `capacity`: bytes per second, indexed by channel. A
-/// stream without uses gets infinity, one over a channel without capacity nothing.
-std::vector<double> max_min_rates(std::span<const Stream> streams, std::span<const double> capacity);
-
 /// Seconds until each stream has sent its bytes, all starting at once, shares worked out anew whenever one
 /// ends. Streams that end within `resolution` (a share of the time passed) of each other end together: 0 is
-/// exact, more is quicker. A stream that gets nothing: infinity.
+/// exact, more is quicker. A stream that gets nothing: infinity. `capacity`: bytes per second, indexed by
+/// channel.
 std::vector<double> completion_times(std::span<const Stream> streams, std::span<const double> capacity,
                                      double resolution = 0);
 

@@ -179,31 +179,6 @@ class Evidence {
 
 }  // namespace
 
-std::optional<PortRates> port_rates(const CounterReading& before, const CounterReading& after, PortId port) {
-  const auto* then = reading_of(&before, port);
-  const auto* now = reading_of(&after, port);
-  if (then == nullptr || now == nullptr || then->wide != now->wide || after.at <= before.at)
-    return std::nullopt;
-  const auto grown = [&](mad::IbCounter counter) -> std::optional<std::uint64_t> {
-    const std::uint64_t limit = now->wide ? ~std::uint64_t{0} : classic_limit(counter);
-    const auto step = counter_step(value(*then, counter), value(*now, counter), limit);
-    const auto* advanced = std::get_if<Advanced>(&step);
-    return advanced ? std::optional(advanced->by) : std::nullopt;
-  };
-  const auto sent = grown(mad::IbCounter::xmit_data);
-  const auto received = grown(mad::IbCounter::rcv_data);
-  const auto ticks =
-      counter_step(value(*then, mad::IbCounter::xmit_wait), value(*now, mad::IbCounter::xmit_wait),
-                   classic_limit(mad::IbCounter::xmit_wait));
-  if (!sent || !received || !std::holds_alternative<Advanced>(ticks)) return std::nullopt;
-  const double waited = static_cast<double>(std::get<Advanced>(ticks).by);
-  const double busy = waited + static_cast<double>(*sent);
-  const auto time = after.at - before.at;
-  return PortRates{Bandwidth::over(Bytes::from_ib_words(static_cast<std::int64_t>(*sent)), time),
-                   Bandwidth::over(Bytes::from_ib_words(static_cast<std::int64_t>(*received)), time),
-                   busy > 0 ? waited / busy : 0.0};
-}
-
 std::vector<ChannelEvidence> counter_evidence(const InfinibandFabric& fabric, const CounterReading* before,
                                               const CounterReading& after) {
   return Evidence(fabric, before, after).run();

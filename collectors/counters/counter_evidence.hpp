@@ -13,15 +13,6 @@
 
 namespace weft::counters {
 
-/// The traffic and the waiting of one port between two readings.
-struct PortRates {
-  Bandwidth sent;
-  Bandwidth received;
-  double waiting = 0;  // share of the time it had something to send and could not
-};
-/// Absent where a counter was reset, stuck, or not read.
-std::optional<PortRates> port_rates(const CounterReading& before, const CounterReading& after, PortId port);
-
 /// What the counters of `after` say, and the steps since `before`. Without `before`, or for what had been
 /// counted by then, a count is taken as made within kUnknownWindow.
 inline constexpr Nanoseconds kUnknownWindow = std::chrono::hours(1);

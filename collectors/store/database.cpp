@@ -194,8 +194,6 @@ Result<std::int64_t> Database::number(std::string_view text, const SqlValues& va
   return found;
 }
 
-std::int64_t Database::changed_rows() const { return sqlite3_changes64(connection_->handle.get()); }
-
 Result<void> Database::in_transaction(const std::function<Result<void>()>& work) {
   WEFT_TRY_VOID(run("BEGIN IMMEDIATE"));
   auto done = work();

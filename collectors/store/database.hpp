@@ -56,7 +56,6 @@ class Database {
   /// The number in the first row; `otherwise` where there is no row, or null.
   Result<std::int64_t> number(std::string_view statement, const SqlValues& values = {},
                               std::int64_t otherwise = 0);
-  std::int64_t changed_rows() const;
 
   /// All that `work` writes, or nothing of it.
   Result<void> in_transaction(const std::function<Result<void>()>& work);

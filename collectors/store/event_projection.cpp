@@ -135,11 +135,6 @@ Result<std::vector<EventReport>> incidents(Database& database, const IncidentQue
   return events;
 }
 
-Result<std::vector<EventReport>> events_of(Database& database, IncidentId incident) {
-  return read_lines(database, "SELECT line FROM events WHERE incident=? ORDER BY sequence",
-                    {number(incident.value())});
-}
-
 Result<std::vector<files::OffenceReport>> offences(Database& database, const IncidentQuery& query) {
   // Of a group SQLite takes the other columns from the row that has the max(): the evidence is the last
   // one's.

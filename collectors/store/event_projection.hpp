@@ -35,8 +35,6 @@ struct IncidentQuery {
 /// The last event of each, the latest first; of one that is open it is bad and was seen until note_watched()
 /// said so last.
 Result<std::vector<files::EventReport>> incidents(Database& database, const IncidentQuery& query);
-/// All events of one, in their order.
-Result<std::vector<files::EventReport>> events_of(Database& database, IncidentId incident);
 /// What stands against cables (of one, where it is named), by link and cause, the most often seen first; with
 /// open incidents as in incidents().
 Result<std::vector<files::OffenceReport>> offences(Database& database, const IncidentQuery& query);

@@ -102,17 +102,6 @@ std::vector<std::uint32_t> crossings(const Fabric& fabric, const PathTable& tabl
   return count;
 }
 
-std::uint32_t packets_per_ping(const Fabric& fabric, const std::vector<std::uint32_t>& crossings,
-                               std::uint64_t per_channel, std::uint32_t fewest, std::uint32_t most) {
-  std::uint64_t least = 0;  // crossings of the least crossed channel between switches
-  for (std::uint32_t c = 0; c < crossings.size(); ++c)
-    if (crossings[c] > 0 && fabric.between_switches(ChannelId(c)) && (least == 0 || crossings[c] < least))
-      least = crossings[c];
-  if (least == 0) least = 1;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>((per_channel + least - 1) / least, fewest, most));
-}
-
 std::vector<PlannedPing> pings_over(const PathTable& table, const std::vector<PlannedPing>& all,
                                     ChannelId channel, const std::vector<ChannelId>& others,
                                     std::size_t most) {

@@ -31,11 +31,6 @@ std::vector<PlannedPing> plan_pings(const PathLearner& learner);
 std::vector<std::uint32_t> crossings(const Fabric& fabric, const PathTable& table,
                                      const std::vector<PlannedPing>& pings);
 
-/// The packets each ping must send so that `per_channel` cross every channel between switches that any ping
-/// crosses, at least `fewest`, at most `most`.
-std::uint32_t packets_per_ping(const Fabric& fabric, const std::vector<std::uint32_t>& crossings,
-                               std::uint64_t per_channel, std::uint32_t fewest, std::uint32_t most);
-
 /// The pings of `all` that cross `channel` (there or back) and none of `others` where such exist, at most
 /// `most`, those with the fewest channels in common with each other first.
 std::vector<PlannedPing> pings_over(const PathTable& table, const std::vector<PlannedPing>& all,

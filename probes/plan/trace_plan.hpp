@@ -29,9 +29,6 @@ struct TraceOptions {
 /// `count` labels (at most 16,384) spread evenly over the range, ascending.
 std::vector<PathLabel> spread_labels(std::uint32_t count);
 
-/// The number of shortest paths between the edge switches of two NICs, at most 65,535.
-std::uint32_t count_paths(const Fabric& fabric, routing::ShortestPathCache& ways, const NicPair& pair);
-
 /// In a small fabric every pair gets the labels that show all its paths; in a large one the NICs of an edge
 /// switch share them. Labels are of the dynamic port range that RoCE uses (49152 to 65535).
 std::vector<TracePlan> plan_traces(const Fabric& fabric, routing::ShortestPathCache& ways,

@@ -5,9 +5,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "balancer/demand/flow_file.hpp"
 #include "cli/commands.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/flow_text.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "tests/support/traffic.hpp"

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "balancer/demand/flow_file.hpp"
+#include "tests/support/flow_text.hpp"
 #include "topology/model/clos.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

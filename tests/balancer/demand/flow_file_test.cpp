@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "balancer/demand/collectives.hpp"
+#include "tests/support/flow_text.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::demand {

@@ -102,14 +102,5 @@ TEST_F(Projection, ForgetsOldIncidentsThatAreOverButNoOffence) {
   EXPECT_EQ(store_.last_sequence(), 2u) << "what was forgotten does not come again";
 }
 
-TEST_F(Projection, TellsTheEventsOfAnIncidentInTheirOrder) {
-  auto later = cable_event(1, "leaf1->spine2", IncidentState::closed, kStart);
-  later.number = 1;
-  apply({stored(1, cable_event(1, "leaf1->spine2", IncidentState::open, kStart)), stored(2, later)});
-  const auto events = events_of(database_, IncidentId(1));
-  ASSERT_EQ(events->size(), 2u);
-  EXPECT_EQ(events->back().incident.state, IncidentState::closed);
-}
-
 }  // namespace
 }  // namespace weft::store

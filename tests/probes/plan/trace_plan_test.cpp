@@ -37,13 +37,6 @@ TEST(TracePlan, SharesTheLabelsOfALargeFabricAmongTheNicsOfALeaf) {
   EXPECT_GT(labels / leaves, 600u);  // 64 paths at 99 %: 557, twice
 }
 
-TEST(TracePlan, CountsThePathsBetweenEdgeSwitches) {
-  const auto fabric = *make_pod_clos({.pods = 2, .leaves = 2, .spines = 2, .cores = 6, .hosts_per_leaf = 1});
-  routing::ShortestPathCache ways(fabric);
-  EXPECT_EQ(count_paths(fabric, ways, {*fabric.find_nic("host1"), *fabric.find_nic("host2")}), 2u);
-  EXPECT_EQ(count_paths(fabric, ways, {*fabric.find_nic("host1"), *fabric.find_nic("host3")}), 6u);
-}
-
 TEST(TracePlan, TakesAsLongAsTheBusiestSwitchNeedsForItsAnswers) {
   const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1});
   routing::ShortestPathCache ways(fabric);
