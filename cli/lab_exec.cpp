@@ -13,6 +13,7 @@
 #include "cli/lab.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/lab/guests/guest_commands.hpp"
 #include "topology/lab/guests/guests.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
@@ -31,13 +32,8 @@ Result<std::filesystem::path> names_of(const lab::Lab& lab, const std::filesyste
   std::ostringstream own;
   own << std::ifstream("/etc/hosts").rdbuf();
   const auto place = directory / kHostsFile;
-  const auto written = directory / fmt::format("{}.{}", kHostsFile, getpid());
-  std::ofstream file(written);
-  file << lab::hosts_text(lab.fabric(), lab.addresses().book) << own.str();
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(written, place, error);
-  if (!file || error)
+  const auto text = lab::hosts_text(lab.fabric(), lab.addresses().book) + own.str();
+  if (!files::write_text_file(place, text))
     return fail(ErrorKind::absent, "cannot write the lab's host names to {}", place.string());
   return place;
 }

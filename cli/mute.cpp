@@ -13,17 +13,16 @@
 #include "topology/base/instant.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/incident_json.hpp"
+#include "topology/os/wall_clock.hpp"
 
 namespace weft::cli {
 namespace {
 
 constexpr std::array<Command, 3> kWords{{
-    {"add", "alert nobody of a link or node for a time", mute_add_command, mute_add_options},
+    {"add", "suppress the alerts for a link or node for a time", mute_add_command, mute_add_options},
     {"list", "what is muted, and until when", mute_list_command, mute_list_options},
-    {"remove", "alert again", mute_remove_command, mute_remove_options},
+    {"remove", "alert again for a link or node", mute_remove_command, mute_remove_options},
 }};
-
-Nanoseconds wall_now() { return std::chrono::system_clock::now().time_since_epoch(); }
 
 void add_place_options(OptionParser& parser) {
   parser.options(Group::cluster)
@@ -78,7 +77,7 @@ Result<void> add(const po::variables_map& values) {
   WEFT_TRY(const auto ahead, read_option(values, "in", parse_span));
   WEFT_TRY(const auto muted, MutedFabric::open(values));
   WEFT_TRY(const auto target, files::find_mute_target(muted.fabric(), place));
-  const Nanoseconds from = wall_now() + ahead.value_or(Nanoseconds(0));
+  const Nanoseconds from = os::wall_now() + ahead.value_or(Nanoseconds(0));
   const Mute mute{target, from, from + *span, *reason, who_asks()};
   WEFT_TRY_VOID(muted.list().add(mute));
   fmt::print("{} is muted until {}\n", place, instant_text(mute.until));
@@ -114,7 +113,7 @@ Result<void> list(const po::variables_map& values) {
 
 OptionParser mute_add_options() {
   OptionParser parser("weft mute add LINK|NODE --for TIME --reason TEXT [options]",
-                      "Alerts nobody of a link or node for a time: it is measured and shown all the same.",
+                      "Suppresses the alerts for a link or node for a time; it is still measured and shown.",
                       "  weft mute add leaf1--spine2 --for 2h --reason 'new optics' --fabric cluster.yaml "
                       "--credential bus/watchers/watcher.json\n");
   parser.options().add_options()("place", po::value<std::string>()->value_name("LINK|NODE"),
@@ -156,7 +155,7 @@ int mute_remove_command(const Arguments& arguments) {
 
 const WordGroup& mute_words() {
   static const WordGroup words{
-      "mute", "links and nodes of which a watcher alerts nobody", kWords,
+      "mute", "suppress the alerts of a watcher for links and nodes", kWords,
       "  weft mute list --fabric cluster.yaml --credential bus/watchers/watcher.json\n"};
   return words;
 }

@@ -2,6 +2,7 @@
 
 #include "probes/run/watch_run.hpp"
 #include "topology/files/incident_json.hpp"
+#include "topology/os/wall_clock.hpp"
 
 namespace weft::cli {
 namespace {
@@ -10,14 +11,12 @@ constexpr int kTries = 3;  // somebody else may change the list meanwhile
 /// As much as a message of the bus and the reader of the list take, with texts of 200 bytes each.
 constexpr std::size_t kMaxMutes = 1000;
 
-Nanoseconds wall_now() { return std::chrono::system_clock::now().time_since_epoch(); }
-
 }  // namespace
 
 Result<MuteList::Stored> MuteList::stored() const {
   WEFT_TRY(const auto stored, values_->get(run::kMutesKey));
   WEFT_TRY(auto list, files::parse_mutes(*fabric_, stored.text, "the list of mutes"));
-  return Stored{without_ended(std::move(list.mutes), wall_now()), stored.revision};
+  return Stored{without_ended(std::move(list.mutes), os::wall_now()), stored.revision};
 }
 
 Result<Mutes> MuteList::read() const {
@@ -79,7 +78,7 @@ Result<std::vector<web::StandingMute>> PageMutes::mutes() const {
 Result<void> PageMutes::add(const web::MuteWish& wish) {
   WEFT_TRY(const auto all, list());
   WEFT_TRY(const auto target, files::find_mute_target(fabric_, wish.place));
-  const Nanoseconds from = wall_now() + wish.after;
+  const Nanoseconds from = os::wall_now() + wish.after;
   return all.add({target, from, from + wish.length, wish.reason, wish.who});
 }
 

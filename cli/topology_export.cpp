@@ -15,8 +15,6 @@
 namespace weft::cli {
 namespace {
 
-constexpr unsigned kReadByAll = 0644;
-
 /// The file itself where the path is a link to it; nothing that is no file gives way to one.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text) {
   std::error_code error;
@@ -25,7 +23,7 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view text
   const auto status = std::filesystem::status(itself, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     return fail(ErrorKind::usage, "--file {}: it is there and no file: nothing was written", path.string());
-  return os::write_whole_file(itself, text, kReadByAll, os::Existing::replaced);
+  return os::write_whole_file(itself, text, os::kReadByAll, os::Existing::replaced);
 }
 
 Result<int> exported(const po::variables_map& values) {
@@ -33,7 +31,7 @@ Result<int> exported(const po::variables_map& values) {
   if (!path) return fail(ErrorKind::usage, "which fabric file? expected FABRIC.yaml");
   const auto to = text_option(values, "to");
   if (to != "topology.conf" && to != "topology.yaml")
-    return fail(ErrorKind::usage, "to what? expected --to topology.conf or topology.yaml");
+    return fail(ErrorKind::usage, "no format is named: expected --to topology.conf or topology.yaml");
   WEFT_TRY(const auto file, load_fabric_file(*path));
   WEFT_TRY(const auto nodes, read_option(values, "nodes", expand_hosts));
   WEFT_TRY(const auto topology, exports::slurm_topology(file.fabric, nodes));

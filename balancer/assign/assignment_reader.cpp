@@ -2,6 +2,7 @@
 
 #include "balancer/assign/known_paths.hpp"
 #include "balancer/demand/flow_file.hpp"
+#include "topology/files/finding_fields.hpp"
 #include "topology/files/json_fields.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -56,7 +57,7 @@ class AssignmentReader {
   Result<Way> read_way(const files::JsonView& view, PortId src, PortId dst) const {
     WEFT_TRY(const auto list, view.need("path"));
     const auto channels = files::read_array<ChannelId>(
-        list, [this](const files::JsonView& item) { return read_channel(item); });
+        list, [this](const files::JsonView& item) { return files::read_channel(fabric_, item); });
     if (!channels) return pass_on(channels);
     const auto route = route_between(fabric_, src, dst, *channels);
     if (!route)
@@ -68,13 +69,6 @@ class AssignmentReader {
       way.label = PathLabel(number);
     }
     return way;
-  }
-
-  Result<ChannelId> read_channel(const files::JsonView& view) const {
-    WEFT_TRY(const auto name, view.text());
-    const auto channel = fabric_.find_channel(name);
-    if (!channel) return view.error("{}", channel.error().message);
-    return *channel;
   }
 
   const Fabric& fabric_;

@@ -10,6 +10,12 @@ constexpr std::array<std::string_view, 4> kStates{"proposed", "active", "probati
 /// Of a gap that only the wall clock measured.
 constexpr Seconds kMaxByWallClock = std::chrono::minutes(10);
 
+template <class AnyLedger>
+auto* entry_in(AnyLedger& ledger, EntryId id) {
+  const auto found = std::ranges::lower_bound(ledger.entries, id, {}, &Entry::id);
+  return found != ledger.entries.end() && found->id == id ? &*found : nullptr;
+}
+
 }  // namespace
 
 std::string_view to_string(EntryState state) { return kStates[static_cast<std::size_t>(state)]; }
@@ -26,9 +32,7 @@ Seconds passed(const std::optional<Now>& before, const Now& now) {
   return std::clamp(now.wall - before->wall, Seconds(0), kMaxByWallClock);
 }
 
-const Entry* find(const Ledger& ledger, EntryId id) {
-  const auto found = std::ranges::lower_bound(ledger.entries, id, {}, &Entry::id);
-  return found != ledger.entries.end() && found->id == id ? &*found : nullptr;
-}
+const Entry* find(const Ledger& ledger, EntryId id) { return entry_in(ledger, id); }
+Entry* find(Ledger& ledger, EntryId id) { return entry_in(ledger, id); }
 
 }  // namespace weft::blacklist

@@ -111,5 +111,6 @@ Seconds passed(const std::optional<Now>& before, const Now& now);
 
 /// Null: there is none.
 const Entry* find(const Ledger& ledger, EntryId id);
+Entry* find(Ledger& ledger, EntryId id);
 
 }  // namespace weft::blacklist

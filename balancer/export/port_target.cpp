@@ -22,7 +22,6 @@ namespace {
 constexpr const char* kMarks = "marks.json";
 constexpr const char* kLock = "lock";
 constexpr std::string_view kSchema = "weft.port_marks/1";
-constexpr unsigned kReadByAll = 0644;
 constexpr Bytes kMaxMarks = Bytes(64'000'000);
 constexpr Bytes kMaxOutput = Bytes(1'000'000);
 
@@ -138,7 +137,7 @@ Result<void> PortTarget::write_marks(const PortMarks& marks) const {
                                  {"port", shut.port},
                                  {"mark", shut.mark},
                                  {"in_effect", shut.in_effect}});
-  return os::write_whole_file(files_.directory / kMarks, document.dump(1) + "\n", kReadByAll,
+  return os::write_whole_file(files_.directory / kMarks, document.dump(1) + "\n", os::kReadByAll,
                               os::Existing::replaced);
 }
 
@@ -198,7 +197,7 @@ std::vector<std::string> PortTarget::prepare(std::span<Change> changes) {
 
 Result<void> PortTarget::change_switch(const std::string& node, const std::string& text) const {
   const auto file = files_.directory / (node + (dialect_ == PortDialect::sonic ? ".sonic" : ".nv"));
-  WEFT_TRY_VOID(os::write_whole_file(file, text, kReadByAll, os::Existing::replaced));
+  WEFT_TRY_VOID(os::write_whole_file(file, text, os::kReadByAll, os::Existing::replaced));
   auto said = os::run_strange_program({files_.program, node, file}, "", files_.limit, kMaxOutput);
   if (said) return {};
   // A status other than 0 is the program's error, not ours.

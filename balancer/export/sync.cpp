@@ -19,11 +19,6 @@ using blacklist::Stepped;
 /// Of so many changes a killed run leaves behind what is not known.
 constexpr std::size_t kBatch = 64;
 
-Entry* entry_in(Ledger& ledger, EntryId id) {
-  const auto found = std::ranges::lower_bound(ledger.entries, id, {}, &Entry::id);
-  return found != ledger.entries.end() && found->id == id ? &*found : nullptr;
-}
-
 /// The mark of an entry on an object; null: there is none.
 Mark* mark_in(Entry* entry, std::string_view target, std::string_view object) {
   if (!entry) return nullptr;
@@ -93,7 +88,7 @@ class Batch {
 
   /// False: the ledger changed since the plan was made, and does not want it any more.
   bool intend(Ledger& ledger, const Change& change) {
-    Entry* entry = entry_in(ledger, change.entry);
+    Entry* entry = find(ledger, change.entry);
     if (!entry) return false;
     if (change.act == Act::take) {
       Mark* mark = mark_in(entry, change.target, change.object);
@@ -129,7 +124,7 @@ class Batch {
   }
 
   void close(Ledger& ledger, const Change& change) {
-    Entry* entry = entry_in(ledger, change.entry);
+    Entry* entry = find(ledger, change.entry);
     const Standing* standing = at(after_, change);
     Mark* mark = mark_in(entry, change.target, change.object);
     // What was put meanwhile where nothing of ours was tried is somebody else's, though it looks the same.
@@ -208,7 +203,7 @@ Result<void> settle(const Site& site, std::span<const Plan::Settled> settled) {
   WEFT_TRY(const auto stepped, site.ledger.change(now, [&](Ledger read) -> Result<Stepped> {
     std::vector<LedgerEvent> events;
     for (const auto& [id, object, stands, why] : settled) {
-      Entry* entry = entry_in(read, id);
+      Entry* entry = find(read, id);
       Mark* mark = mark_in(entry, target, object);
       if (!mark) continue;
       events.push_back({stands ? EventKind::applied : EventKind::taken_off, id,

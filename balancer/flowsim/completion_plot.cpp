@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/base/xml_text.hpp"
+
 namespace weft::flowsim {
 namespace {
 
@@ -13,19 +15,6 @@ constexpr int kTop = 48;
 constexpr int kNames = 160;
 constexpr int kBars = 460;
 constexpr int kNumbers = 160;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 std::string number_of(const SpreadOutcome& outcome) {
   if (!std::isfinite(outcome.seconds)) return "never";
@@ -56,7 +45,7 @@ std::string completion_plot(std::string_view title, const std::vector<SpreadOutc
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" "
       "font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
       "<text x=\"12\" y=\"26\" font-size=\"15\">Time to completion: {}</text>\n",
-      kNames + kBars + kNumbers, height, escaped(title));
+      kNames + kBars + kNumbers, height, xml_escaped(title));
   for (std::size_t i = 0; i < outcomes.size(); ++i)
     svg += row(outcomes[i], kTop + kRow * static_cast<int>(i), longest);
   return svg + "</svg>\n";

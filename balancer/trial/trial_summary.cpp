@@ -14,6 +14,7 @@ constexpr double kSameTime = 0.15;
 constexpr double kSameBytes = 0.01;
 constexpr double kInForce = 1.0;  // seconds from a diagnosis
 
+/// Of two middle values their mean, unlike weft::median: trials are few, and the upper would count as slow.
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::ranges::sort(values);

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
-#include <random>
 
 #include "collectors/bus/jet_stream.hpp"
+#include "collectors/bus/random_id.hpp"
 #include "collectors/bus/watch_streams.hpp"
 #include "probes/session/subject.hpp"
 
@@ -19,11 +19,6 @@ using std::chrono::steady_clock;
 /// A third of the time to live: a holder whose server is slow has two more tries.
 constexpr auto kLeaseRequest = std::chrono::milliseconds(1000);
 constexpr auto kRequest = std::chrono::seconds(3);
-
-std::string drawn() {
-  std::random_device draw;
-  return fmt::format("{:08x}{:08x}", draw(), draw());
-}
 
 class BucketLease : public watch::Lease {
  public:
@@ -77,7 +72,7 @@ class BucketLease : public watch::Lease {
   std::shared_ptr<KeptConnection> connection_;
   const std::string subject_;
   const Nanoseconds time_to_live_;
-  const std::string self_ = drawn();
+  const std::string self_ = random_id();
   std::uint64_t writes_ = 0;
   std::optional<std::uint64_t> mine_;  // the revision by which we hold it
   std::uint64_t seen_ = 0;             // another's revision, and since when
@@ -105,7 +100,7 @@ class BucketValue : public watch::SharedValue {
 
   std::shared_ptr<KeptConnection> connection_;
   const std::string prefix_;
-  const std::string self_ = drawn();
+  const std::string self_ = random_id();
   std::atomic<std::uint64_t> writes_ = 0;
 };
 

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <charconv>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "collectors/bus/kept_connection.hpp"
 #include "collectors/bus/message_queue.hpp"
 #include "collectors/bus/parts.hpp"
+#include "collectors/bus/random_id.hpp"
 #include "collectors/bus/stream_reader.hpp"
 #include "collectors/bus/watch_lease.hpp"
 #include "probes/session/subject.hpp"
@@ -25,11 +25,6 @@ constexpr auto kPause = std::chrono::milliseconds(50);
 /// What agents say of themselves is short and seldom.
 constexpr QueueLimits kUnreadWords{.of_sender = 100'000, .in_all = 32'000'000};
 constexpr std::size_t kWordParts = 500'000;
-
-std::string drawn() {
-  std::random_device draw;
-  return fmt::format("{:08x}{:08x}", draw(), draw());
-}
 
 /// What the threads of the library hand over; outlives the connection.
 struct Mail {
@@ -48,7 +43,7 @@ struct Mail {
 struct Shared {
   Shared(const NatsAddress& address, std::string of, const WatchLinkOptions& options)
       : fabric(std::move(of)),
-        inbox(fmt::format("{}.{}", session::inbox_of(fabric, options.name), drawn())),
+        inbox(fmt::format("{}.{}", session::inbox_of(fabric, options.name), random_id())),
         mail(fabric, inbox, options.windows_behind),
         connection(address, options.name, inbox, listening(), [this] { lost(); }) {}
 
@@ -145,7 +140,7 @@ class Events : public watch::EventLog {
 
  private:
   Share shared_;
-  const std::string self_ = drawn();
+  const std::string self_ = random_id();
   std::uint64_t writes_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 
+#include "collectors/report/words.hpp"
 #include "topology/base/text.hpp"
 #include "topology/files/host_facts_json.hpp"
 #include "topology/files/json_text.hpp"
@@ -20,10 +21,6 @@ constexpr std::size_t kHostsNamed = 8;
 constexpr std::size_t kHostsShown = 8;  // with what they have
 constexpr std::size_t kWhatWidth = 36;
 constexpr std::size_t kNarrow = 64;
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{}{}{}{}", count, kNoBreak, what, count == 1 ? "" : "s");
-}
 
 double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 

@@ -6,34 +6,15 @@
 #include <map>
 
 #include "collectors/report/fabric_layout.hpp"
+#include "topology/base/xml_text.hpp"
+#include "topology/files/json_text.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::report {
 namespace {
 
-using Text = fmt::memory_buffer;
-
-template <class... Args>
-void put(Text& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
+using files::put;
+using Text = files::JsonText;
 
 /// Rails are told apart by colour, those of one switch's cables are one; of Okabe and Ito (2008), which
 /// colour-blind people tell apart.
@@ -71,7 +52,7 @@ void put_lines(Text& out, const Fabric& fabric, const FabricLayout& layout) {
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"{:.1f}\" "
         "stroke-opacity=\"{}\"><title>{}</title></line>\n",
         low->x, from, high->x, to, colour_of(fabric, fabric.link(line.links.front())),
-        std::min(1.0 + 0.6 * static_cast<double>(line.links.size() - 1), 4.0), opacity, escaped(names));
+        std::min(1.0 + 0.6 * static_cast<double>(line.links.size() - 1), 4.0), opacity, xml_escaped(names));
     if (line.links.size() > 1)
       put(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"10\" fill=\"#444\">{}x</text>\n",
           low->x * 0.8 + high->x * 0.2 + 3, from * 0.8 + to * 0.2, line.links.size());
@@ -106,7 +87,7 @@ std::string fabric_svg(const Fabric& fabric) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
       "{1:.0f}\" font-family=\"monospace\" font-size=\"11\">\n<title>{2}</title>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      layout.width, layout.height, escaped(fabric.name()));
+      layout.width, layout.height, xml_escaped(fabric.name()));
   put_lines(out, fabric, layout);
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
     const Place& at = layout.nodes[n];
@@ -115,7 +96,7 @@ std::string fabric_svg(const Fabric& fabric) {
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\" fill=\"{}\" "
         "stroke=\"#5b6570\"/>\n<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
         at.x - at.width / 2, at.y - at.height / 2, at.width, at.height, fill_of(node.tier), at.x, at.y + 4,
-        escaped(node.name));
+        xml_escaped(node.name));
   }
   put(out, "</svg>\n");
   return fmt::to_string(out);

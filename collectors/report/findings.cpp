@@ -6,12 +6,10 @@
 #include <map>
 #include <tuple>
 
+#include "collectors/report/words.hpp"
+
 namespace weft::report {
 namespace {
-
-std::string joined(const std::vector<std::string>& names, std::string_view separator) {
-  return fmt::format("{}", fmt::join(names, separator));
-}
 
 std::string share_range(const Estimate& e) {
   return fmt::format("{:.3g}% ({:.3g} to {:.3g})", e.value * 100, e.low * 100, e.high * 100);

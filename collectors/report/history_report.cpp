@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "collectors/report/words.hpp"
 #include "topology/base/instant.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
@@ -28,10 +29,6 @@ double minutes(Nanoseconds time) {
 }
 
 std::string lasted(Nanoseconds time) { return readable(std::chrono::round<std::chrono::seconds>(time)); }
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string state_of(const files::IncidentReport& incident) {
   std::string text(to_string(incident.state));
@@ -131,11 +128,12 @@ std::vector<HistoryStep> thinned(const std::vector<HistoryStep>& steps, std::siz
 }
 
 std::string history_table(const WatchHistory& history, std::size_t columns) {
-  std::string text = wrapped(
-      fmt::format("{}{}, from {} to {}: {}, {} at fault", history.fabric,
-                  history.place ? ", " + *history.place : "", when(history.from), when(history.until),
-                  counted(history.incidents.size(), "incident"), counted(history.offences.size(), "cable")),
-      0, columns);
+  std::string text =
+      wrapped(fmt::format("{}{}, from {} to {}: {}, {} at fault", history.fabric,
+                          history.place ? ", " + *history.place : "", when(history.from), when(history.until),
+                          counted(history.incidents.size(), "incident", ' '),
+                          counted(history.offences.size(), "cable", ' ')),
+              0, columns);
   if (!history.incidents.empty()) text += '\n' + incident_table(history, columns);
   if (!history.offences.empty()) text += '\n' + offence_table(history, columns);
   if (history.place)

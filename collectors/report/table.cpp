@@ -7,6 +7,7 @@
 #include <string>
 
 #include "collectors/report/findings.hpp"
+#include "collectors/report/words.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
 #include "topology/base/text_table.hpp"
@@ -69,10 +70,6 @@ struct Widths {
   std::size_t confidence = 4;
   std::size_t estimate = 8;
 };
-
-std::string joined(const std::vector<std::string>& names, std::string_view separator) {
-  return fmt::format("{}", fmt::join(names, separator));
-}
 
 std::string verdict_word(const Entry& entry) {
   return entry.trouble.place == Place::not_tested ? "untested" : std::string(to_string(entry.verdict));
@@ -226,10 +223,6 @@ std::string account_part(const files::DiagnosisDocument& document, std::size_t c
 }
 
 constexpr Bytes kFullPacket(4096);  // the largest RoCE and InfiniBand MTU
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{}{}{}{}", count, kNoBreak, what, count == 1 ? "" : "s");
-}
 
 std::size_t not_healthy(const files::DiagnosisDocument& document) {
   return document.links.size() + document.hosts.size() + document.groups.size() + document.sets.size() +

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <list>
 
+#include "topology/os/wall_clock.hpp"
+
 namespace weft::run {
 namespace {
 
@@ -18,8 +20,6 @@ constexpr std::size_t kLastWords = 4096;  // of stderr
 constexpr Nanoseconds kTick = std::chrono::milliseconds(100);
 
 Nanoseconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
-Nanoseconds wall_now() { return std::chrono::system_clock::now().time_since_epoch(); }
-
 struct Pipe {
   os::FileDescriptor read;
   os::FileDescriptor write;
@@ -73,7 +73,7 @@ class Asking {
 
   void start(std::size_t host) {
     HostAnswer& answer = answers_[host];
-    answer.asked = answer.answered = wall_now();
+    answer.asked = answer.answered = os::wall_now();
     auto output = open_pipe();
     auto errors = open_pipe();
     if (!output || !errors) return refuse(host, (output ? errors : output).error());
@@ -126,7 +126,7 @@ class Asking {
 
   void finish(Running& one) {
     HostAnswer& answer = answers_[one.host];
-    answer.answered = wall_now();
+    answer.answered = os::wall_now();
     if (const auto end = one.process.wait_for(std::chrono::seconds(1)); end && *end)
       answer.exit_code = (*end)->code;
     gathering_.ended(one.host);
@@ -136,7 +136,7 @@ class Asking {
     const auto one = std::ranges::find(running_, host, &Running::host);
     if (one == running_.end()) return;
     answers_[host].in_time = false;
-    answers_[host].answered = wall_now();
+    answers_[host].answered = os::wall_now();
     one->process.send_signal_to_group(SIGKILL);
     running_.erase(one);
   }

@@ -6,12 +6,12 @@
 
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 
 #include "collectors/bus/run_certificate.hpp"
 #include "collectors/bus/server_config.hpp"
 #include "topology/base/check.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/os/file_descriptor.hpp"
 
@@ -20,6 +20,7 @@ namespace {
 
 constexpr auto kStartLimit = std::chrono::seconds(10);
 constexpr auto kPoll = std::chrono::milliseconds(10);
+constexpr Bytes kMaxText(10'000'000);  // of what the server says
 constexpr const char* kCertificate = "certificate.pem";
 constexpr const char* kKey = "key.pem";
 constexpr const char* kConfig = "nats.conf";
@@ -83,14 +84,14 @@ Result<Logins> prepare(const NatsServerSpec& spec, const std::filesystem::path& 
   return logins;
 }
 
-std::string read_all(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+/// Empty where it is not there yet.
+std::string text_of(const std::filesystem::path& path) {
+  return files::read_text_file(path, kMaxText).value_or("");
 }
 
 /// The url from the ports file that the server writes once it listens; empty: not yet.
 std::string url_from(const std::filesystem::path& ports_file) {
-  const auto ports = files::parse_json(read_all(ports_file), "the ports file");
+  const auto ports = files::parse_json(text_of(ports_file), "the ports file");
   if (!ports) return {};
   const files::JsonView view(*ports, "the ports file");
   const auto urls = view.need("nats").and_then(files::read_texts);
@@ -139,10 +140,9 @@ Result<Started> start_in(const std::filesystem::path& directory) {
     if (auto url = url_from(ports_file); !url.empty()) return Started{std::move(*child), std::move(url)};
     const auto ended = child->wait_for(kPoll);
     if (ended && *ended)
-      return fail(ErrorKind::absent, "nats-server ended at once ({}):\n{}", to_string(**ended),
-                  read_all(log));
+      return fail(ErrorKind::absent, "nats-server ended at once ({}):\n{}", to_string(**ended), text_of(log));
   }
-  return fail(ErrorKind::timeout, "nats-server did not listen within 10 s:\n{}", read_all(log));
+  return fail(ErrorKind::timeout, "nats-server did not listen within 10 s:\n{}", text_of(log));
 }
 
 }  // namespace

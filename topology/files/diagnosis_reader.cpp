@@ -1,24 +1,12 @@
 #include <cmath>
 
 #include "topology/files/diagnosis_document.hpp"
-#include "topology/files/json_fields.hpp"
+#include "topology/files/finding_fields.hpp"
 
 namespace weft::files {
 namespace {
 
-const auto as_verdict = as_word(&parse_verdict, "healthy, unknown, congested, degraded or failed");
-const auto as_cause =
-    as_word(&parse_cause, "loss, rate, congestion, delay, down, mtu, corruption or counter");
-
 const auto as_kind = as_word(&parse_fabric_kind, "roce or infiniband");
-
-Result<Estimate> as_estimate(const JsonView& view) {
-  Estimate estimate;
-  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "value", estimate.value, as_number); },
-                        [&] { return need_member(view, "low", estimate.low, as_number); },
-                        [&] { return need_member(view, "high", estimate.high, as_number); }));
-  return estimate;
-}
 
 Result<Intermittence> as_intermittence(const JsonView& view) {
   Intermittence it;

@@ -2,17 +2,14 @@
 #include <cctype>
 #include <cmath>
 
+#include "topology/files/json_text.hpp"
+
 #include "topology/files/fabric_file.hpp"
 
 namespace weft::files {
 namespace {
 
-using Text = fmt::memory_buffer;
-
-template <class... Args>
-void put(Text& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
-}
+using Text = JsonText;
 
 /// Words that YAML gives a meaning of their own.
 constexpr std::string_view kMeaningful[] = {"null",  "Null", "NULL", "true", "True", "TRUE", "false", "False",

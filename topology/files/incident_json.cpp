@@ -4,7 +4,7 @@
 
 #include "topology/base/instant.hpp"
 #include "topology/base/json_limits.hpp"
-#include "topology/files/json_fields.hpp"
+#include "topology/files/finding_fields.hpp"
 #include "topology/files/json_text.hpp"
 
 namespace weft::files {
@@ -15,9 +15,6 @@ constexpr std::string_view kEventSchema = "weft.event/1";
 // A switch of 1,024 ports names 2,048 channels of some 40 bytes; a message of the bus holds 1 MB.
 constexpr JsonLimits kEventLimits{.bytes = 1'000'000, .depth = 8, .values = 50'000};
 
-const auto as_verdict = as_word(&parse_verdict, "healthy, unknown, congested, degraded or failed");
-const auto as_cause =
-    as_word(&parse_cause, "loss, rate, congestion, delay, down, mtu, corruption or counter");
 const auto as_state = as_word(&parse_incident_state, "suspected, open, recovering, closed or dismissed");
 const auto as_change =
     as_word(&parse_incident_change, "suspected, opened, changed, recovering, came_back, closed or dismissed");
@@ -30,14 +27,6 @@ Result<Nanoseconds> as_nanoseconds(const JsonView& view) {
 }
 
 Result<std::uint32_t> as_flaps(const JsonView& view) { return view.count<std::uint32_t>(); }
-
-Result<Estimate> as_estimate(const JsonView& view) {
-  Estimate estimate;
-  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "value", estimate.value, as_number); },
-                        [&] { return need_member(view, "low", estimate.low, as_number); },
-                        [&] { return need_member(view, "high", estimate.high, as_number); }));
-  return estimate;
-}
 
 Result<std::vector<std::vector<std::string>>> as_alternatives(const JsonView& view) {
   WEFT_TRY(auto all, read_array<std::vector<std::string>>(view, read_texts));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "topology/files/finding_fields.hpp"
 #include "topology/files/json_text.hpp"
 #include "topology/files/json_view.hpp"
 #include "topology/model/fabric.hpp"
@@ -62,13 +63,6 @@ class PathMapReader {
     return PairPaths{src, dst, std::move(*paths)};
   }
 
-  Result<ChannelId> read_channel(const JsonView& view) const {
-    WEFT_TRY(const auto name, view.text());
-    const auto channel = fabric_.find_channel(name);
-    if (!channel) return view.error("{}", channel.error().message);
-    return *channel;
-  }
-
   bool leads(const std::vector<ChannelId>& channels, PortId src, PortId dst) const {
     if (channels.empty()) return src == dst;
     for (std::size_t i = 1; i < channels.size(); ++i)
@@ -78,8 +72,8 @@ class PathMapReader {
 
   Result<LabelledPath> read_path(const JsonView& view, PortId src, PortId dst) {
     WEFT_TRY(const auto list, view.need("path"));
-    const auto channels =
-        read_array<ChannelId>(list, [this](const JsonView& channel) { return read_channel(channel); });
+    const auto channels = read_array<ChannelId>(
+        list, [this](const JsonView& channel) { return read_channel(fabric_, channel); });
     if (!channels) return pass_on(channels);
     if (!leads(*channels, src, dst))
       return list.error("the path does not lead from {} to {}", fabric_.name_of_nic(src),

@@ -133,6 +133,11 @@ Result<FaultSpec> parse_fault(const Fabric& fabric, std::string_view text) {
   return fault;
 }
 
+std::vector<ChannelId> channels_of(const FaultSpec& fault) {
+  if (fault.channel) return {*fault.channel};
+  return {Fabric::a_to_b(fault.link), Fabric::b_to_a(fault.link)};
+}
+
 std::string to_string(const Fabric& fabric, const FaultSpec& fault) {
   std::string settings;
   const auto add = [&settings](std::string_view setting, const auto& value) {

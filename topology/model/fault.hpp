@@ -60,6 +60,9 @@ Result<void> set_fault_from(const Fabric& fabric, FaultSpec& fault, std::string_
 /// An error when `fault` changes nothing, or when one setting needs another that is not there.
 Result<void> check_fault(const Fabric& fabric, const FaultSpec& fault);
 
+/// The channels that it changes.
+std::vector<ChannelId> channels_of(const FaultSpec& fault);
+
 /// The text that parse_fault reads back.
 std::string to_string(const Fabric& fabric, const FaultSpec& fault);
 

@@ -17,9 +17,13 @@ namespace weft::os {
 Result<std::string> read_private_file(const std::filesystem::path& path, std::string_view what,
                                       std::size_t most);
 
+/// The mode of a file that holds no secret.
+inline constexpr unsigned kReadByAll = 0644;
+
 enum class Existing : std::uint8_t { refused, replaced };
-/// With `mode`; one that is there is replaced as a whole, or refused. Errors: conflict (it is there),
-/// permission, absent (no such directory, a full disk).
+/// Unlike files::write_text_file it is on the disk when this returns, and nobody else's file beside it is
+/// written through. With `mode`; one that is there is replaced as a whole, or refused. Errors: conflict (it
+/// is there), permission, absent (no such directory, a full disk).
 Result<void> write_whole_file(const std::filesystem::path& path, std::string_view text, unsigned mode,
                               Existing existing);
 

@@ -4,23 +4,14 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 
 #include "topology/base/splitmix.hpp"
 
 namespace weft::sim {
 
-/// SplitMix64 (Steele, Lea and Flood 2014): a counter through mix_bits. Meets uniform_random_bit_generator.
-class RandomStream {
+class RandomStream : public SplitMix64 {
  public:
-  using result_type = std::uint64_t;
-
-  explicit RandomStream(std::initializer_list<std::uint64_t> key) {
-    for (const auto part : key) state_ = mix_bits(state_ + kSplitMixStep) ^ part;
-  }
-  static constexpr result_type min() { return 0; }
-  static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
-  result_type operator()() { return mix_bits(state_ += kSplitMixStep); }
+  explicit RandomStream(std::initializer_list<std::uint64_t> key) : SplitMix64(state_of(key)) {}
 
   /// 0 <= x < 1.
   double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
@@ -32,10 +23,13 @@ class RandomStream {
   std::uint64_t binomial(std::uint64_t trials, double probability);
 
  private:
+  static std::uint64_t state_of(std::initializer_list<std::uint64_t> key) {
+    std::uint64_t state = 0;
+    for (const auto part : key) state = mix_bits(state + kSplitMixStep) ^ part;
+    return state;
+  }
   std::uint64_t rare(std::uint64_t trials, double probability);
   std::uint64_t common(std::uint64_t trials, double probability);
-
-  std::uint64_t state_ = 0;
 };
 
 }  // namespace weft::sim

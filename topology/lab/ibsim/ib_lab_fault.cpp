@@ -65,11 +65,6 @@ std::string console_port(const IbLab& lab, PortId port) {
   return fmt::format("\"{}-{:016x}\"[{}]", is_host ? 'H' : 'S', about.node_guid.value(), about.hardware_port);
 }
 
-std::vector<ChannelId> channels_of(const FaultSpec& spec) {
-  if (spec.channel) return {*spec.channel};
-  return {Fabric::a_to_b(spec.link), Fabric::b_to_a(spec.link)};
-}
-
 /// ibsim drops what *arrives* at a port, a whole per cent of it.
 Result<std::vector<std::string>> loss_commands(const IbLab& lab, const FaultSpec& spec) {
   const double percent = spec.loss->as_percent();

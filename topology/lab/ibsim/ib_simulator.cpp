@@ -10,6 +10,7 @@
 #include <iterator>
 #include <thread>
 
+#include "topology/files/file_text.hpp"
 #include "topology/files/ibnetdiscover.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -26,13 +27,12 @@ constexpr std::array kPreloads{"/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.s
 // OpenSM in flight: ibsim deadlocks with several hundred (FACTS of the lab page); OpenSM's default of 4 is
 // slow.
 constexpr unsigned kManagerWindow = 32;
+constexpr Bytes kMaxText(1'000'000'000);  // of a log
 
 constexpr std::string_view kManagerSettings = "sweep_on_trap FALSE\nsweep_interval 0\n";
 
-std::string read_all(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+/// Empty where it is not there yet.
+std::string text_of(const fs::path& path) { return files::read_text_file(path, kMaxText).value_or(""); }
 
 std::optional<std::string> preload_library() {
   for (const char* path : kPreloads)
@@ -170,12 +170,6 @@ void IbSimulator::leave_running() && {
   std::move(subnet_manager_).release();
 }
 
-Result<std::string> IbSimulator::engine_that_ran() const {
-  const auto engine = engine_in_log(read_all(spec_.directory / "opensm.log"));
-  if (!engine) return fail(ErrorKind::absent, "OpenSM's log names no routing engine");
-  return *engine;
-}
-
 Result<IbSimulator> IbSimulator::start(const Fabric& fabric, const InfinibandInventory& inventory,
                                        const IbSimulatorSpec& spec, std::stop_token stop) {
   if (!preload_library())
@@ -189,21 +183,21 @@ Result<IbSimulator> IbSimulator::start(const Fabric& fabric, const InfinibandInv
   auto ibsim = start_ibsim(spec, sizes_of(fabric, inventory));
   if (!ibsim) return pass_on(ibsim, "starting ibsim");
   const auto listening = [&] {
-    return read_all(spec.directory / "ibsim.out").find("simulator ready") != std::string::npos;
+    return text_of(spec.directory / "ibsim.out").find("simulator ready") != std::string::npos;
   };
   if (auto up = wait_until(listening, *ibsim, "ibsim", spec.directory / "ibsim.err", spec.limit, stop); !up)
     return pass_on(up);
   auto opensm = start_opensm(spec, *at);
   if (!opensm) return pass_on(opensm, "starting opensm");
   const auto log = spec.directory / "opensm.log";
-  const auto is_up = [&] { return read_all(log).find("SUBNET UP") != std::string::npos; };
+  const auto is_up = [&] { return text_of(log).find("SUBNET UP") != std::string::npos; };
   if (auto up = wait_until(is_up, *opensm, "OpenSM", log, spec.limit, stop); !up) return pass_on(up);
   return IbSimulator(spec, std::move(*ibsim), std::move(*opensm));
 }
 
 Result<void> ibsim_command(const fs::path& directory, std::string_view command) {
   const auto out = directory / "ibsim.out";
-  const auto before = read_all(out).size();
+  const auto before = text_of(out).size();
   const os::FileDescriptor console(open((directory / "console").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   if (!console) return fail(ErrorKind::absent, "ibsim does not run in {}", directory.string());
   const std::string line = std::string(command) + "\n";
@@ -211,7 +205,7 @@ Result<void> ibsim_command(const fs::path& directory, std::string_view command) 
     return fail(ErrorKind::absent, "ibsim's console does not take '{}'", command);
   const auto end = std::chrono::steady_clock::now() + kConsoleWait;
   for (;;) {
-    const auto said = read_all(out).substr(before);
+    const auto said = text_of(out).substr(before);
     if (said.find("sim> ") != std::string::npos) {
       const auto complaint = said.find('#');
       if (complaint == std::string::npos) return {};

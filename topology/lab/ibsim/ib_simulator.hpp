@@ -39,8 +39,6 @@ class IbSimulator {
   os::ChildProcess& subnet_manager() { return subnet_manager_; }
   /// Both processes go on when this object ends. Precondition: started with outlives_us.
   void leave_running() &&;
-  /// The routing engine that really ran, as OpenSM's log tells; it falls back without a word elsewhere.
-  Result<std::string> engine_that_ran() const;
 
  private:
   IbSimulator(IbSimulatorSpec spec, os::ChildProcess simulator, os::ChildProcess manager)

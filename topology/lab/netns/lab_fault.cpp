@@ -15,11 +15,6 @@ namespace {
 // A load's frames: as large as the flows of a training job (a 4096-byte payload), where the lab's MTU allows.
 constexpr Bytes kLoadFrame{4096};
 
-std::vector<ChannelId> channels_of(const FaultSpec& spec) {
-  if (spec.channel) return {*spec.channel};
-  return {Fabric::a_to_b(spec.link), Fabric::b_to_a(spec.link)};
-}
-
 /// Changes the kernel and the state together: every step leaves in `state` what is now true of the kernel.
 class FaultChange {
  public:

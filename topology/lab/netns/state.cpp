@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <thread>
 
 #include "topology/base/json_members.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -27,12 +27,6 @@ constexpr const char* kLock = "lock";
 constexpr const char* kClaim = "claim";
 constexpr const char* kWatchClaim = "watch.claim";
 constexpr std::chrono::milliseconds kLockPoll{20};
-
-Result<std::string> read_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) return fail(ErrorKind::not_found, "cannot read {}", path.string());
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 os::FileDescriptor open_lock(const std::filesystem::path& path) {
   return os::FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -90,12 +84,7 @@ Result<void> write_lab_state(const std::filesystem::path& state_root, const LabS
   const auto directory = state_directory(state_root, state.name);
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  const auto fresh = directory / "state.json.new";
-  std::ofstream file(fresh, std::ios::trunc);
-  file << json_members::to_text(to_json(state)) << '\n';
-  file.close();
-  if (file) std::filesystem::rename(fresh, directory / kFile, error);
-  if (!file || error)
+  if (!files::write_text_file(directory / kFile, json_members::to_text(to_json(state)) + '\n'))
     return fail(ErrorKind::permission, "cannot write the state of lab '{}' in {}", state.name,
                 directory.string());
   return {};
@@ -104,7 +93,8 @@ Result<void> write_lab_state(const std::filesystem::path& state_root, const LabS
 Result<LabState> read_lab_state(const std::filesystem::path& state_root, std::string_view name) {
   WEFT_TRY_VOID(os::check_is_ours(state_root));
   const auto path = state_directory(state_root, name) / kFile;
-  const auto text = read_file(path);
+  // A larger one is refused by the parser, which says so.
+  const auto text = files::read_text_file(path, Bytes(2 * static_cast<std::int64_t>(kLimits.bytes)));
   if (!text) return no_such_lab(state_root, name);
   const auto document = json_members::parse(*text, kLimits, "the file");
   Result<LabState> state = document ? lab_state_from_json(*document) : pass_on(document);
