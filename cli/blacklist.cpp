@@ -20,13 +20,13 @@ constexpr std::array<std::string_view, 5> kTargetsOfSync{"slurm", "kubernetes", 
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
 constexpr std::array<Command, 14> kWords{{
-    {"update", "take what runs found into the blacklist of a fabric", blacklist_update_command,
+    {"update", "add what runs found to the blacklist of a fabric", blacklist_update_command,
      blacklist_update_options},
-    {"list", "what is on it, and why", blacklist_list_command, blacklist_list_options},
+    {"list", "show its entries, and why each is there", blacklist_list_command, blacklist_list_options},
     {"add", "keep work away from a link, NIC, host or switch for a time", blacklist_add_command,
      blacklist_add_options},
-    {"release", "take an entry off", blacklist_release_command, blacklist_release_options},
-    {"approve", "let an entry become active that waits for it", blacklist_approve_command,
+    {"release", "remove an entry", blacklist_release_command, blacklist_release_options},
+    {"approve", "let an entry that waits for approval become active", blacklist_approve_command,
      blacklist_approve_options},
     {"hold", "take an entry out of force until it is approved", blacklist_hold_command,
      blacklist_hold_options},
@@ -35,11 +35,11 @@ constexpr std::array<Command, 14> kWords{{
     {"sync", "make a scheduler keep work away from what is on it", blacklist_sync_command,
      blacklist_sync_options},
     {"undo", "take the marks of an entry off a scheduler", blacklist_undo_command, blacklist_undo_options},
-    {"check", "what stands at a scheduler, against the ledger", blacklist_check_command,
+    {"check", "compare the marks at a scheduler with the ledger", blacklist_check_command,
      blacklist_check_options},
-    {"adopt", "take marks into the ledger that it does not know", blacklist_adopt_command,
+    {"adopt", "add marks to the ledger that it does not know", blacklist_adopt_command,
      blacklist_adopt_options},
-    {"env", "what a job sets to do without the NICs that are on it", blacklist_env_command,
+    {"env", "what a job sets to leave out the NICs that are on it", blacklist_env_command,
      blacklist_env_options},
     {"history", "what happened to it, when and by whom", blacklist_history_command,
      blacklist_history_options},
@@ -49,7 +49,7 @@ constexpr std::array<Command, 14> kWords{{
 
 Result<void> check_target(const po::variables_map& values) {
   const auto target = text_option(values, "to");
-  if (!target) return fail(ErrorKind::usage, "to what? expected --to jsonl");
+  if (!target) return fail(ErrorKind::usage, "no target is named: expected --to jsonl");
   if (std::ranges::find(kTargetsOfSync, *target) != kTargetsOfSync.end())
     return fail(ErrorKind::not_supported, "--to {}: weft blacklist sync does that, from a ledger", *target);
   if (*target == "nccl")

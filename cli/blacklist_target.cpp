@@ -101,15 +101,16 @@ Result<std::unique_ptr<Target>> open_kubernetes(const po::variables_map& values,
 Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, const Fabric& fabric) {
   const auto to = text_option(values, "to");
   if (!to)
-    return fail(ErrorKind::usage,
-                "to what? expected --to slurm, kubernetes, opensm, sonic, cumulus or exec:PROGRAM");
+    return fail(
+        ErrorKind::usage,
+        "no target is named: expected --to slurm, kubernetes, opensm, sonic, cumulus or exec:PROGRAM");
   WEFT_TRY(const auto given, read_option(values, "call-limit", parse_span));
   if (given && (*given < std::chrono::seconds(1) || *given > kMaxCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
   const Nanoseconds limit = given.value_or(exports::SlurmCalls().limit);
   const bool is_program = to->starts_with(kProgram) && to->size() > kProgram.size();
   if (!is_program && std::ranges::find(kTargets, *to) == kTargets.end())
-    return fail(ErrorKind::not_supported, "--to {}: {} and exec:PROGRAM are what can be changed so far", *to,
+    return fail(ErrorKind::not_supported, "--to {}: expected {} or exec:PROGRAM", *to,
                 fmt::join(kTargets, ", "));
   if (*to != "kubernetes")
     for (const char* name : kKubernetesOptions)

@@ -34,12 +34,12 @@ constexpr Command with_words(Command command, Command::Words words) {
 
 // A new command: one line here, one declaration in its own header or in commands.hpp.
 constexpr auto kCommands = std::to_array<Command>({
-    {"doctor", "look at hosts before a run: what keeps them from it, and what mends it", doctor_command,
+    {"doctor", "check hosts before a run: what prevents it, and the command that fixes it", doctor_command,
      doctor_options},
     {"sweep", "find what is wrong with a fabric, link by link", sweep_command, sweep_options},
     {"simulate", "the same on a simulated fabric: any size, any fault, no privileges", simulate_command,
      simulate_options},
-    with_words({"watch", "probe all the time, and tell what becomes sick and what gets well", watch_command,
+    with_words({"watch", "probe continuously, and report incidents as they begin and end", watch_command,
                 watch_options},
                watch_words),
     {"trace", "show every path between two NICs and the labels that select it", trace_command, trace_options},
@@ -52,10 +52,11 @@ constexpr auto kCommands = std::to_array<Command>({
     {"report", "what a watcher kept: incidents, cables at fault, history", report_command, report_options},
     {"topology", "look at, check and write fabric files", topology_command, topology_words},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},
-    {"mute", "links and nodes of which a watcher alerts nobody, as for planned work", mute_command,
+    {"mute", "suppress the alerts of a watcher for links and nodes, as in planned work", mute_command,
      mute_words},
     {"bus", "the message server of standing agents: its configuration and keys", bus_command, bus_words},
-    {"config", "which options files and variables set, and whence", config_command, config_options},
+    {"config", "show which options are set by files and variables, and by which", config_command,
+     config_options},
     {"completion", "what a shell needs to complete these commands", completion_command, completion_options},
     {"agent", "probe from this host for a coordinator", agent_command, agent_options},
     {"doctor-report", "answer weft doctor, on a host", doctor_report_command, true},

@@ -99,10 +99,10 @@ int down(const po::variables_map& values) {
 
 constexpr std::array<Command, 6> kWords{{
     {"up", "build the lab of a fabric file", lab_up_command, lab_up_options},
-    {"down", "end a lab: nothing of it stays", lab_down_command, lab_down_options},
+    {"down", "end a lab and remove all of it", lab_down_command, lab_down_options},
     {"status", "the labs, or one with its faults", lab_status_command, lab_status_options},
     {"fault", "break a link", lab_fault_command, lab_fault_options},
-    {"heal", "mend a link, or all", lab_heal_command, lab_heal_options},
+    {"heal", "end the faults of a link, or of all", lab_heal_command, lab_heal_options},
     {"exec", "run a program in a node of the lab", lab_exec_command, lab_exec_options},
 }};
 

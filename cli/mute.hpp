@@ -1,4 +1,4 @@
-// `weft mute`: of which links and nodes a watcher alerts nobody, for a time.
+// `weft mute`: suppresses the alerts of a watcher for links and nodes, for a time.
 #pragma once
 
 #include "cli/words.hpp"

@@ -228,8 +228,7 @@ OptionParser watch_options() {
   OptionParser parser(
       "weft watch (--fabric FABRIC.yaml [--credential FILE] | --lab[=NAME]) [options]\n"
       "       weft watch backup FILE --state DIR",
-      "Probes every link of a fabric all the time, and tells what becomes sick and what gets well again.",
-      kExamples);
+      "Probes every link of a fabric continuously, and reports incidents as they begin and end.", kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the live fabric: its file, with addresses; `weft watch FILE` does as well")(
       "hosts", po::value<std::string>()->value_name("LIST"),

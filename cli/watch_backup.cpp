@@ -54,8 +54,8 @@ constexpr std::array<Command, 1> kWords{{
 }  // namespace
 
 const WordGroup& watch_words() {
-  static const WordGroup words{"watch", "probe all the time, and tell what becomes sick", kWords,
-                               "  weft watch backup watch-monday.db --state state\n"};
+  static const WordGroup words{"watch", "probe continuously, and report incidents as they begin and end",
+                               kWords, "  weft watch backup watch-monday.db --state state\n"};
   return words;
 }
 

@@ -134,7 +134,7 @@ nothing before a credential stands in /etc/weft/agent."
          UNITS weft-agent.service
          DIRECTORIES /etc/weft/agent)
 weft_service_deb(watch
-         SUMMARY "watcher of weft: names the link that becomes sick\n\
+         SUMMARY "watcher of weft: reports the link that fails\n\
 Services for each fabric: weft-watch@FABRIC diagnoses what standing agents\n\
 tell, keeps incidents and a history, and serves metrics and a page.\n\
 weft-bus@FABRIC is the message server between them, weft-blacklist@FABRIC a\n\

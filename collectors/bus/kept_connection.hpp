@@ -1,7 +1,7 @@
-// KeptConnection: a connection to a NATS server that is made again, for ever, by a thread of its own: when
-// the server was away, when it refused a key (the library sends no signature that begins with a zero byte:
-// one connection of 256 is refused), when the path went dark. What is sent while there is none fails at once.
-// Thread-safe. Handlers are called by threads of the library, each of one subscription at a time.
+// KeptConnection: a connection to a NATS server and a thread that makes it again whenever it is lost: the
+// server was down, the network was interrupted, or the server refused the key (the NATS library cannot send a
+// signature that begins with a zero byte, one of 256). While there is no connection, sending fails at once.
+// Thread-safe. Handlers are called by threads of the library, one call at a time for each subscription.
 #pragma once
 
 #include <functional>

@@ -86,7 +86,7 @@ struct Message {
   MemoryPiece piece;
   std::uint64_t remote_address = 0;  // only for write and read
   std::uint32_t remote_key = 0;
-  bool asks = true;  // for its completion; those that do not are done when one posted after them is
+  bool asks = true;  // for a completion (IBV_SEND_SIGNALED); without, done when a later one is
 };
 
 /// Moves a connected queue pair (RC, UC) to another label while it lives, and says by which way: by the
@@ -101,7 +101,7 @@ Result<std::string> relabel(const VerbsLibrary& library, ibv_qp* qp, PathLabel l
 
 class QueuePair {
  public:
-  /// One of datagrams may send and receive from then on, the others when they are connected.
+  /// A UD queue pair is ready to send and receive; an RC or UC one after connect().
   static Result<std::unique_ptr<QueuePair>> make(std::shared_ptr<const VerbsDevice> device,
                                                  CompletionQueue& sends, CompletionQueue& receives,
                                                  const QpShape& shape);
@@ -110,11 +110,11 @@ class QueuePair {
   QueuePair& operator=(const QueuePair&) = delete;
 
   QpNum number() const;
-  /// Of what it sends; by chance.
+  /// The packet sequence number (PSN) of its first packet: random.
   std::uint32_t first_psn() const { return first_psn_; }
-  /// What datagrams to it must bring; of its own, by chance.
+  /// The Q_Key that datagrams to it must carry: random, one for each queue pair.
   std::uint32_t queue_key() const { return queue_key_; }
-  /// To ready-to-receive and ready-to-send.
+  /// Changes its state to ready-to-receive (RTR) and ready-to-send (RTS).
   Result<void> connect(const QpRoute& route);
   /// rdma::relabel of this one. Error, beside its own: absent, as VerbsDevice::check_standing.
   Result<std::string> relabel(PathLabel label);

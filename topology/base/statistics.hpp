@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// The value that a share of all lie below, 0 <= share < 1 (no mean of two: one that was measured). Reorders
-/// `values`, which are not empty.
+/// The sample quantile of `share`, 0 <= share < 1: an element of `values`, never the mean of two. Reorders
+/// `values`. Precondition: not empty.
 template <class T, class Projection = std::identity>
 const T& quantile(std::vector<T>& values, double share, Projection by = {}) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
@@ -18,7 +18,7 @@ const T& quantile(std::vector<T>& values, double share, Projection by = {}) {
   return *at;
 }
 
-/// The middle value, the upper of two.
+/// The sample median; of an even number of values the upper of the two middle ones.
 template <class T, class Projection = std::identity>
 const T& median(std::vector<T>& values, Projection by = {}) {
   return quantile(values, 0.5, by);
