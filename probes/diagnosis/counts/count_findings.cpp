@@ -18,14 +18,13 @@
 namespace weft::diagnosis {
 namespace {
 
-constexpr double kWorthAsking = 0.1;  // suspicions this likely are hypotheses to settle
-
 /// A set of rivals is named by those that make up this share of its probability.
 constexpr double kCredible = 0.95;
-constexpr double kNamed = 0.9;     // named_from() of all causes that are counted
-constexpr double kAlike = 0.02;    // of the packets: so few tell two channels apart
-constexpr double kInBursts = 0.5;  // of a loss: from here on it is said to come in bursts
-constexpr double kSureSign = 9.0;  // nats: a prior of one in 200, the most of any, becomes 40 to 1
+constexpr double kWorthAsking = 0.1;  // suspicions this likely are hypotheses to settle
+constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
+constexpr double kAlike = 0.02;       // of the packets: so few tell two channels apart
+constexpr double kInBursts = 0.5;     // of a loss: from here on it is said to come in bursts
+constexpr double kSureSign = 9.0;     // nats: a prior of one in 200, the most of any, becomes 40 to 1
 
 class Findings {
  public:
@@ -166,8 +165,7 @@ class Findings {
   void report_rivals(const std::vector<std::uint32_t>& rivals) {
     double total = 0;
     for (const std::uint32_t i : rivals) total += result_.suspicions[i].probability;
-    const std::uint32_t first = *std::ranges::max_element(
-        rivals, {}, [this](std::uint32_t i) { return result_.suspicions[i].probability; });
+    const std::uint32_t first = std::ranges::min(rivals);  // likeliest first
     const Suspicion& likeliest = result_.suspicions[first];
     CountFindings::Told told;
     if (total >= kOpen) told.found = worded(rivals, total, first);
