@@ -190,7 +190,8 @@ TEST_F(BlacklistPorts, WordsThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(ports({}).err, HasSubstr("expected --dir DIR"));
   EXPECT_THAT(ports({"--dir", here("nowhere"), "--apply"}).err,
               HasSubstr("nowhere/marks.json: there is no such file of marks"));
-  EXPECT_THAT(run({"sync", "--to", "CUMULUS", "--run", "x"}).err, HasSubstr("--to CUMULUS: expected slurm, "));
+  EXPECT_THAT(run({"sync", "--to", "CUMULUS", "--run", "x"}).err,
+              HasSubstr("--to CUMULUS: expected slurm, "));
   EXPECT_THAT(run({"sync", "--to", "exec:"}).err, HasSubstr("--to exec:: expected slurm, "));
   EXPECT_THAT(run({"sync", "--to", "slurm", "--run", "x"}).err,
               HasSubstr("--run is of --to sonic and cumulus"));

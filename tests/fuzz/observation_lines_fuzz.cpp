@@ -25,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto first = read(fabric, {reinterpret_cast<const char*>(data), size});
   const std::string written = weft::files::observation_lines(fabric, first.observations);
   const auto second = read(fabric, written);
-  if (second.broken > 0 || second.repeated > 0 || weft::files::observation_lines(fabric, second.observations) != written)
+  if (second.broken > 0 || second.repeated > 0 ||
+      weft::files::observation_lines(fabric, second.observations) != written)
     std::abort();
   const weft::diagnosis::Assessment assessment = weft::diagnosis::assess(fabric, first.observations);
   for (const auto& finding : assessment.diagnosis.links)
