@@ -97,6 +97,12 @@ std::optional<ChannelId> one_channel_of(const Fabric& fabric, const Found& found
   return ports.size() == 1 ? fabric.channel_from(ports.front()) : std::nullopt;
 }
 
+/// Channels, or several nodes between them: one of the channels is at fault, as far as the probes tell, and
+/// no switch is named.
+bool are_rivals(const Found& found) {
+  return found.alternatives.empty() && found.channels.size() > 1 && found.nodes.size() > 1;
+}
+
 /// Alternatives become a set, those that it lists, and what the finding is about is the sum of them.
 void Report::add_set(Found& found) {
   const bool too_many = found.alternatives.size() > kMaxAlternatives;
@@ -122,6 +128,11 @@ void Report::add(Found found) {
   if (found.alternatives.size() == 1) {
     append(found.channels, found.alternatives.front());
     found.alternatives.clear();
+  }
+  if (are_rivals(found)) {
+    for (const ChannelId channel : found.channels) found.alternatives.push_back({channel});
+    found.nodes.clear();
+    found.channels.clear();
   }
   if (!found.alternatives.empty()) {
     add_set(found);
@@ -192,8 +203,8 @@ void Report::add_group(Found found) {
   finding.evidence = std::move(found.evidence);
   if (!found.channels.empty()) {
     if (found.alternatives.empty())
-      finding.evidence.push_back(fmt::format("one of {} channels: the probes cannot tell which",
-                                             found.channels.size() + found.nodes.size()));
+      finding.evidence.push_back(
+          fmt::format("one of {} channels: the probes cannot tell which", found.channels.size()));
     note_ambiguous(found);
   }
   if (found.channels.empty())

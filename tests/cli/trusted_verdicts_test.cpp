@@ -205,7 +205,11 @@ Outcome diagnosed(const std::string& lines) {
 TEST(TrustedVerdicts, OneRowThatLostTwoFifthsIsNotHealthy) {
   const auto outcome = diagnosed(
       R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],"sent":1000,"lost":400})");
-  EXPECT_NE(outcome.status, 0) << outcome.out;
+  EXPECT_EQ(outcome.status, 2) << outcome.out;
+  const Json document = Json::parse(outcome.out);
+  ASSERT_EQ(document["sets"].size(), 1u) << outcome.out;
+  EXPECT_EQ(document["sets"][0]["alternatives"].size(), 4u);
+  for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << group;
 }
 
 TEST(TrustedVerdicts, WhatOthersLoseBehindAFullChannelIsNoSlownessOfIt) {
