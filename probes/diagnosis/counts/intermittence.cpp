@@ -49,6 +49,20 @@ void add(const Observation& row, std::vector<Packet>& packets) {
 
 double log_of(bool lost, double loss) { return std::log(lost ? loss : 1 - loss); }
 
+/// The time in which the rows were sent, in seconds: not the pauses between them, nor a clock's jump.
+double covered_by(std::vector<TimeWindow> windows) {
+  std::ranges::sort(windows, {}, &TimeWindow::start);
+  double covered = 0;
+  auto until = windows.front().start;
+  for (const TimeWindow& window : windows) {
+    const auto end = window.start + window.length;
+    if (end <= until) continue;
+    covered += std::chrono::duration<double>(end - std::max(until, window.start)).count();
+    until = end;
+  }
+  return covered;
+}
+
 /// The likeliest states, true in an outage, and their log-likelihood without the prices of turns.
 std::vector<bool> states_of(const std::vector<Packet>& packets, double loss) {
   double calm = 0, out = -kTurn;
@@ -76,6 +90,7 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
                                               const std::vector<ChannelId>& others) {
   const PathTable& table = observations.paths;
   std::vector<Packet> packets;
+  std::vector<TimeWindow> windows;
   for (const Observation& row : observations.probes) {
     const bool timed =
         row.window && row.sent > 0 && (row.lost == 0 || row.lost == row.sent || !row.runs.empty());
@@ -83,6 +98,7 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
       continue;
     if (packets.size() + row.sent > kMaxPackets) break;
     add(row, packets);
+    windows.push_back(*row.window);
   }
   std::ranges::stable_sort(packets, {}, &Packet::at);
   const auto lost = static_cast<double>(std::ranges::count(packets, true, &Packet::lost));
@@ -113,12 +129,9 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
   }
   if (durations.empty() || better < kBetter + 2 * kTurn * static_cast<double>(durations.size()))
     return std::nullopt;
-  // Pauses between the parts of a run, in which nothing was sent, are no time in which it was seen.
-  double seen = 0;
-  const double usual = 50 * (packets.back().at - packets.front().at) / static_cast<double>(packets.size());
-  for (std::size_t i = 1; i < packets.size(); ++i) seen += std::min(packets[i].at - packets[i - 1].at, usual);
-  return Intermittence{.per_second = static_cast<double>(durations.size()) / std::max(seen, 1e-9),
-                       .duration = median(durations)};
+  return Intermittence{
+      .per_second = static_cast<double>(durations.size()) / std::max(covered_by(windows), 1e-9),
+      .duration = median(durations)};
 }
 
 }  // namespace weft::diagnosis

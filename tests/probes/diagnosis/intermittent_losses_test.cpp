@@ -167,5 +167,18 @@ TEST(IntermittentLosses, ACableDeadOnceForAMomentOfASweepIsNamed) {
   }
 }
 
+TEST(IntermittentLosses, AClockThatJumpsInARunChangesNoRhythm) {
+  const Fabric fabric = clos();
+  Observations seen = observed(fabric, 7, {"leaf2--spine3:loss=100%,on=0.2s,off=0.8s,from=leaf2"});
+  for (Observation& row : seen.probes)
+    if (row.window && row.window->start > std::chrono::seconds(3))
+      row.window->start += std::chrono::hours(24);
+  const Diagnosis found = diagnose(fabric, seen);
+  ASSERT_EQ(found.links.size(), 1u);
+  ASSERT_TRUE(found.links[0].intermittent);
+  EXPECT_NEAR(found.links[0].intermittent->per_second, 1, 0.2);
+  EXPECT_NEAR(found.links[0].intermittent->duration, 0.2, 0.05);
+}
+
 }  // namespace
 }  // namespace weft::diagnosis
