@@ -31,7 +31,8 @@ Result<int> exported(const po::variables_map& values) {
   if (!path) return fail(ErrorKind::usage, "which fabric file? expected FABRIC.yaml");
   const auto to = text_option(values, "to");
   if (to != "topology.conf" && to != "topology.yaml")
-    return fail(ErrorKind::usage, "no format is named: expected --to topology.conf or topology.yaml");
+    return fail(ErrorKind::usage, "{}: expected --to topology.conf or topology.yaml",
+                to ? fmt::format("--to {}", *to) : "--to is missing");
   WEFT_TRY(const auto file, load_fabric_file(*path));
   WEFT_TRY(const auto nodes, read_option(values, "nodes", expand_hosts));
   WEFT_TRY(const auto topology, exports::slurm_topology(file.fabric, nodes));

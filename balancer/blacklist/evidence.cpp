@@ -208,16 +208,18 @@ class Reader {
     return {};
   }
 
-  /// A set of that cause has its channels as one alternative of several: the set tells of it.
+  /// A set of that cause tells of it: as its sum, whatever node the group names beside it, or as one
+  /// alternative of several.
   bool is_open(const files::GroupReport& report) const {
     auto its = report.channels;
     std::ranges::sort(its);
     return !its.empty() && std::ranges::any_of(document_.sets, [&](const files::SetReport& set) {
       return set.cause == report.cause &&
-             std::ranges::any_of(set.alternatives, [&](std::vector<std::string> names) {
-               std::ranges::sort(names);
-               return names == its;
-             });
+             (files::channels_of(set) == its ||
+              std::ranges::any_of(set.alternatives, [&](std::vector<std::string> names) {
+                std::ranges::sort(names);
+                return names == its;
+              }));
     });
   }
 

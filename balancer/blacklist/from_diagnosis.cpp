@@ -68,13 +68,6 @@ std::string told(Verdict verdict, std::optional<Cause> cause) {
                : std::string(to_string(verdict));
 }
 
-std::vector<std::string> channels_of(const files::SetReport& set) {
-  std::vector<std::string> channels;
-  for (const auto& alternative : set.alternatives)
-    channels.insert(channels.end(), alternative.begin(), alternative.end());
-  return channels;
-}
-
 std::string alternatives_of(const files::SetReport& set) {
   std::string text;
   for (const auto& alternative : set.alternatives)
@@ -125,32 +118,22 @@ std::vector<std::string> left_out_of_blacklist(const files::DiagnosisDocument& d
   for (const FabricFinding& finding : document.fabric_wide)
     if (is_fault(finding.verdict))
       out.push_back(fmt::format("the fabric as a whole: {}", told(finding.verdict, finding.cause)));
-  std::vector<std::vector<std::string>> said;  // sets of channels
   for (const files::GroupReport& group : document.groups) {
-    if (!is_fault(group.verdict)) continue;
+    const auto tells = [&](const auto& set) { return files::is_told_by(set, group); };
+    if (!is_fault(group.verdict) || std::ranges::any_of(document.sets, tells)) continue;
     const auto what = told(group.verdict, group.cause);
-    said.push_back(group.channels);
     if (group.nodes.empty())
       out.push_back(fmt::format("one of {}: {}; which, is not known", fmt::join(group.channels, ", "), what));
     else
       out.push_back(fmt::format("{} as a whole: {}", fmt::join(group.nodes, ", "), what));
   }
-  for (const files::SetReport& set : document.sets) {
-    said.push_back(channels_of(set));
-    if (!is_fault(set.verdict)) continue;
-    out.push_back(fmt::format("one of {}: {}; which, is not known", alternatives_of(set),
-                              told(set.verdict, set.cause)));
-  }
-  for (auto channels : document.ambiguous) {
-    if (is_listed(document, channels)) continue;
-    const auto text = fmt::format("one of {}: they cannot be told apart", fmt::join(channels, ", "));
-    std::ranges::sort(channels);
-    const bool again = std::ranges::any_of(said, [&](auto other) {
-      std::ranges::sort(other);
-      return other == channels;
-    });
-    if (!again) out.push_back(text);
-  }
+  for (const files::SetReport& set : document.sets)
+    if (is_fault(set.verdict))
+      out.push_back(fmt::format("one of {}: {}; which, is not known", alternatives_of(set),
+                                told(set.verdict, set.cause)));
+  for (const auto& channels : files::untold_classes(document))
+    if (!is_listed(document, channels))
+      out.push_back(fmt::format("one of {}: they cannot be told apart", fmt::join(channels, ", ")));
   for (const files::HostReport& host : document.hosts)
     if (is_fault(host.verdict) && !host.ends)
       out.push_back(fmt::format("host {}: {}; no link of it is known to be at fault",

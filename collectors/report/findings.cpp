@@ -199,24 +199,6 @@ class Hosts {
   std::vector<Group> groups_;  // in the order of the findings
 };
 
-std::vector<std::string> sorted(std::vector<std::string> names) {
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
-/// These channels are the alternatives of the set, put together.
-bool is_sum_of(const files::SetReport& set, const std::vector<std::string>& channels) {
-  std::vector<std::string> sum;
-  for (const auto& each : set.alternatives) sum.insert(sum.end(), each.begin(), each.end());
-  return sorted(sum) == sorted(channels);
-}
-
-/// The set that says what the finding is about: that is printed once, as the set.
-bool shows_as(const files::GroupReport& finding, const files::SetReport& set) {
-  return finding.nodes.empty() && finding.cause == set.cause && is_sum_of(set, finding.channels);
-}
-
 Entry entry_of(const files::GroupReport& finding, FabricKind kind) {
   const bool is_class = finding.nodes.empty();
   Entry entry{.what = is_class ? fmt::format("one of {}", joined(finding.channels, ", "))
@@ -246,7 +228,7 @@ Entry entry_of(const files::SetReport& set, const files::DiagnosisDocument& docu
   for (const auto& channels : set.alternatives) entry.lines.push_back(joined(channels, " and "));
   if (set.more) entry.lines.emplace_back("or others that fit as well, too many to list");
   for (const files::GroupReport& finding : document.groups)
-    if (shows_as(finding, set))
+    if (files::is_told_by(set, finding))
       entry.evidence.insert(entry.evidence.end(), finding.evidence.begin(), finding.evidence.end());
   return entry;
 }
@@ -294,7 +276,7 @@ std::vector<Entry> entries_of(const files::DiagnosisDocument& document, AlikeHos
   std::vector<Entry> all;
   for (const auto& finding : document.links) all.push_back(entry_of(finding, document.kind));
   for (const auto& finding : document.groups)
-    if (std::ranges::none_of(document.sets, [&](const auto& set) { return shows_as(finding, set); }))
+    if (std::ranges::none_of(document.sets, [&](const auto& set) { return files::is_told_by(set, finding); }))
       all.push_back(entry_of(finding, document.kind));
   for (const auto& set : document.sets) all.push_back(entry_of(set, document));
   for (const auto& finding : document.fabric_wide) all.push_back(entry_of(finding, document.kind));
@@ -307,17 +289,6 @@ std::vector<Entry> entries_of(const files::DiagnosisDocument& document, AlikeHos
     return std::tuple(-static_cast<int>(entry.verdict), rank_of(entry.trouble.cause), -entry.hurt);
   });
   return all;
-}
-
-std::vector<std::vector<std::string>> untold_classes(const files::DiagnosisDocument& document) {
-  std::vector<std::vector<std::string>> untold;
-  for (const auto& channels : document.ambiguous)
-    if (std::ranges::none_of(document.sets, [&](const auto& set) { return is_sum_of(set, channels); }) &&
-        std::ranges::none_of(document.groups, [&](const auto& finding) {
-          return finding.nodes.empty() && sorted(finding.channels) == sorted(channels);
-        }))
-      untold.push_back(channels);
-  return untold;
 }
 
 }  // namespace weft::report

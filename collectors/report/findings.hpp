@@ -33,7 +33,4 @@ enum class AlikeHosts { together, apart };
 std::vector<Entry> entries_of(const files::DiagnosisDocument& document,
                               AlikeHosts hosts = AlikeHosts::together);
 
-/// Lists of channels that no entry has named and the probes cannot tell apart.
-std::vector<std::vector<std::string>> untold_classes(const files::DiagnosisDocument& document);
-
 }  // namespace weft::report

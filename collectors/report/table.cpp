@@ -161,7 +161,7 @@ std::string findings_part(const std::vector<Entry>& entries, const TableStyle& s
 
 std::string ambiguous_part(const files::DiagnosisDocument& document, std::size_t columns) {
   std::string part;
-  for (const auto& channels : untold_classes(document))
+  for (const auto& channels : files::untold_classes(document))
     part += wrapped("cannot be told apart by these probes: " + joined(channels, ", "), 0, columns);
   return part.empty() ? "" : "\n" + part;
 }

@@ -98,9 +98,13 @@ std::optional<ChannelId> one_channel_of(const Fabric& fabric, const Found& found
 }
 
 /// Channels, or several nodes between them: one of the channels is at fault, as far as the probes tell, and
-/// no switch is named.
+/// no switch is named. Where both directions of a cable are among them a node as a whole fits as well.
 bool are_rivals(const Found& found) {
-  return found.alternatives.empty() && found.channels.size() > 1 && found.nodes.size() > 1;
+  const auto is_there_and_back = [&](ChannelId channel) {
+    return std::ranges::find(found.channels, Fabric::reverse(channel)) != found.channels.end();
+  };
+  return found.alternatives.empty() && found.channels.size() > 1 && found.nodes.size() > 1 &&
+         std::ranges::none_of(found.channels, is_there_and_back);
 }
 
 /// Alternatives become a set, those that it lists, and what the finding is about is the sum of them.
@@ -138,6 +142,8 @@ void Report::add(Found found) {
     add_set(found);
     for (const auto& alternative : found.alternatives) append(found.channels, alternative);
     std::ranges::sort(found.channels);
+    const auto again = std::ranges::unique(found.channels);
+    found.channels.erase(again.begin(), again.end());
   }
   if (const auto host = host_of(fabric_, found)) return add_host(*host, std::move(found));
   const auto link_of = [](ChannelId channel) { return Fabric::link_of(channel); };

@@ -305,7 +305,7 @@ void Looker::judge(const ScaleSums& sums, const Left& left, const LookContext& c
   const auto third = began.begin() + std::min<std::ptrdiff_t>(2, std::ssize(began) - 1);
   std::ranges::nth_element(began, third);
   finding.since = *third;
-  for (const ChannelId channel : finding.place.channels)
+  for (const ChannelId channel : all_channels(finding.place))
     for (const NodeId end : {fabric_->source_node(channel), fabric_->target_node(channel)})
       if (fabric_->is_host(end) && context.told_until[end.value()] <= *third) finding.sure = false;
 }

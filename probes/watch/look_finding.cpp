@@ -48,7 +48,16 @@ std::vector<LookFinding> findings_of(const Diagnosis& diagnosis) {
          .confidence = host.confidence.value_or(1.0),
          .evidence = host.evidence});
   }
+  const auto is_set = [](const GroupFinding& group, const OpenSet& set) {
+    std::vector<ChannelId> channels;
+    for (const auto& each : set.alternatives) channels.insert(channels.end(), each.begin(), each.end());
+    std::ranges::sort(channels);
+    const auto again = std::ranges::unique(channels);
+    channels.erase(again.begin(), again.end());
+    return group.nodes.empty() && group.cause == set.cause && group.channels == channels;
+  };
   for (const GroupFinding& group : diagnosis.groups) {
+    if (std::ranges::any_of(diagnosis.sets, [&](const OpenSet& set) { return is_set(group, set); })) continue;
     LookFinding finding{.place = {group.channels, group.nodes},
                         .cause = group.cause,
                         .verdict = group.verdict,

@@ -278,6 +278,16 @@ TEST(TrustedVerdicts, AnswersOfSwitchesDoNotHideWhatACableLoses) {
             (std::set<std::string>{"leaf1->spine8", "spine8->leaf1", "leaf2->spine8", "spine8->leaf2"}));
 }
 
+TEST(TrustedVerdicts, ASwitchOneOfWhoseCablesMayBeBadIsNotNamed) {
+  for (const int seed : {3, 41}) {
+    const auto document =
+        swept("{leaves: 4, spines: 4, hosts_per_leaf: 2}", {"host1--leaf1:loss=0.04%,from=host1"}, 1,
+              {"--load", "none", "--background", "0.003%", "--seed", std::to_string(seed)});
+    ASSERT_EQ(document["sets"].size(), 1u) << document;
+    for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << seed << group;
+  }
+}
+
 TEST(TrustedVerdicts, WhatADeadCableEatsTellsNothingOfTheRest) {
   const auto document = swept("{leaves: 3, spines: 1, hosts_per_leaf: 3}",
                               {"leaf3--spine1:down", "leaf2--spine1:loss=30%,from=leaf2"}, 2);

@@ -1,5 +1,7 @@
 #include "topology/files/diagnosis_document.hpp"
 
+#include <algorithm>
+
 namespace weft::files {
 namespace {
 
@@ -65,7 +67,34 @@ GroupReport report_of(const Fabric& fabric, const GroupFinding& finding) {
           .evidence = finding.evidence};
 }
 
+std::vector<std::string> each_once(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 }  // namespace
+
+std::vector<std::string> channels_of(const SetReport& set) {
+  std::vector<std::string> channels;
+  for (const auto& each : set.alternatives) channels.insert(channels.end(), each.begin(), each.end());
+  return each_once(std::move(channels));
+}
+
+bool is_told_by(const SetReport& set, const GroupReport& group) {
+  return group.nodes.empty() && group.cause == set.cause && each_once(group.channels) == channels_of(set);
+}
+
+std::vector<std::vector<std::string>> untold_classes(const DiagnosisDocument& document) {
+  std::vector<std::vector<std::string>> untold;
+  for (const auto& channels : document.ambiguous) {
+    const auto its = each_once(channels);
+    if (std::ranges::none_of(document.sets, [&](const auto& set) { return channels_of(set) == its; }) &&
+        std::ranges::none_of(document.groups, [&](const auto& g) { return each_once(g.channels) == its; }))
+      untold.push_back(channels);
+  }
+  return untold;
+}
 
 DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diagnosis, const RunReport& run,
                                      const DocumentStamp& stamp) {

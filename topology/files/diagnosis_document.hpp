@@ -149,6 +149,14 @@ struct DiagnosisDocument {
   std::optional<FlowsReport> flows = std::nullopt;  // written, not read back
 };
 
+/// Those of its alternatives together, each once, by name.
+std::vector<std::string> channels_of(const SetReport& set);
+/// A group that names no node and has the channels and the cause of a set: the set tells of it, and its
+/// evidence is that of the set.
+bool is_told_by(const SetReport& set, const GroupReport& group);
+/// Lists of channels that the probes cannot tell apart and of which no set and no group tells.
+std::vector<std::vector<std::string>> untold_classes(const DiagnosisDocument& document);
+
 DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diagnosis, const RunReport& run,
                                      const DocumentStamp& stamp);
 

@@ -155,7 +155,7 @@ void set_beside_switch(const Fabric& fabric, Found& found) {
   std::vector<ChannelId> whole = fabric.channels_at(node);
   std::ranges::sort(whole);
   found.alternatives = {found.channels, std::move(whole)};
-  found.nodes = {node};
+  found.nodes.clear();
   found.evidence.emplace_back("the whole switch would look alike, or all that leaves it");
 }
 
@@ -163,13 +163,16 @@ std::optional<NodeId> switch_around(const Fabric& fabric,
                                     const std::vector<std::vector<ChannelId>>& alternatives) {
   const ChannelId first = alternatives.front().front();
   for (const NodeId node : {fabric.source_node(first), fabric.target_node(first)}) {
-    const auto touches = [&](ChannelId channel) {
+    const auto is_at = [&](ChannelId channel) {
       return fabric.source_node(channel) == node || fabric.target_node(channel) == node;
     };
-    if (!fabric.is_host(node) && std::ranges::all_of(alternatives, [&](const auto& alternative) {
-          return std::ranges::all_of(alternative, touches);
-        }))
-      return node;
+    const auto is_of_several_cables = [&](const std::vector<ChannelId>& alternative) {
+      return std::ranges::all_of(alternative, is_at) &&
+             std::ranges::any_of(alternative, [&](ChannelId channel) {
+               return Fabric::link_of(channel) != Fabric::link_of(alternative.front());
+             });
+    };
+    if (!fabric.is_host(node) && std::ranges::all_of(alternatives, is_of_several_cables)) return node;
   }
   return std::nullopt;
 }

@@ -90,6 +90,15 @@ TEST(Blacklist, AHostWithOneNicThatLosesPacketsIsItsCableToo) {
   EXPECT_EQ(*blacklist_of(document), entries);
 }
 
+TEST(Blacklist, WhatASetLeavesOpenIsLeftOutOnce) {
+  files::DiagnosisDocument document;
+  document.sets = {{.verdict = Verdict::failed, .alternatives = {{"a->b"}, {"b->c"}}}};
+  document.groups = {{.nodes = {}, .channels = {"b->c", "a->b"}, .verdict = Verdict::failed, .evidence = {}}};
+  document.ambiguous = {{"a->b", "b->c"}};
+  EXPECT_EQ(left_out_of_blacklist(document),
+            std::vector<std::string>{"one of a->b, or b->c: failed, loss; which, is not known"});
+}
+
 TEST(Blacklist, IdsStayTheSameFromRunToRun) {
   Diagnosis diagnosis;
   diagnosis.links = {finding("leaf1->spine2", Verdict::degraded, Cause::loss)};

@@ -65,6 +65,23 @@ TEST(BlacklistEvidence, NamesEachFaultByTheSmallestThingThatCoversIt) {
   EXPECT_EQ(read->evidence.until - read->evidence.from, 4s);
 }
 
+TEST(BlacklistEvidence, ASetIsAdvisedOnceAndNoSwitchAroundItIsProposed) {
+  const Fabric f = fabric();
+  auto document = clean_document(f);
+  document.sets = {{.verdict = Verdict::degraded, .alternatives = {{"leaf1->spine1"}, {"leaf2->spine1"}}}};
+  document.groups = {{.nodes = {},
+                      .channels = {"leaf1->spine1", "leaf2->spine1"},
+                      .verdict = Verdict::degraded,
+                      .evidence = {}}};
+  for (const bool is_named : {false, true}) {
+    if (is_named) document.groups[0].nodes = {"spine1"};
+    const auto read = evidence_of(f, document);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(read->evidence.faults.empty());
+    EXPECT_EQ(read->advice.size(), 1u);
+  }
+}
+
 TEST(BlacklistEvidence, WhatWasCrossedByEnoughAndIsInNoFindingIsClean) {
   const Fabric f = fabric();
   auto document = clean_document(fabric());

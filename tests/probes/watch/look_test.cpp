@@ -18,6 +18,19 @@ LookContext all_heard(const Fabric& fabric, Nanoseconds now) {
           std::vector<Nanoseconds>(fabric.node_count(), now)};
 }
 
+TEST(LookFindings, ASetIsToldOnce) {
+  const std::vector<std::vector<ChannelId>> alternatives{{ChannelId(4), ChannelId(7)}, {ChannelId(4)}};
+  Diagnosis diagnosis;
+  diagnosis.sets = {{.verdict = Verdict::degraded, .alternatives = alternatives, .confidence = 1}};
+  diagnosis.groups = {
+      {.channels = {ChannelId(4), ChannelId(7)}, .verdict = Verdict::degraded, .confidence = 1}};
+  const auto findings = findings_of(diagnosis);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].place.alternatives, alternatives);
+  diagnosis.groups[0].cause = Cause::down;
+  EXPECT_EQ(findings_of(diagnosis).size(), 2u) << "another cause is another finding";
+}
+
 TEST(Look, AtTheRowsNearLossesNamesWhatALookAtAllRowsNames) {
   const Fabric fabric = *make_clos({.leaves = 12, .spines = 6, .hosts_per_leaf = 6});
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
