@@ -21,7 +21,7 @@ double named_from(Cause cause);
 
 /// A cause found, not yet put into words. One channel; or several that cannot be told apart; or a whole node;
 /// or alternatives, of which exactly one is true and all of whose channels are then at fault (`channels` is
-/// empty then, and `nodes` but for a switch that is at fault by each of them).
+/// empty then, and `nodes` but for a switch: switch_around()).
 struct Found {
   std::vector<ChannelId> channels;  // ids ascending
   std::vector<NodeId> nodes;        // a node that is the cause as a whole, or cannot be told from channels

@@ -172,7 +172,12 @@ std::optional<NodeId> switch_around(const Fabric& fabric,
                return Fabric::link_of(channel) != Fabric::link_of(alternative.front());
              });
     };
-    if (!fabric.is_host(node) && std::ranges::all_of(alternatives, is_of_several_cables)) return node;
+    const auto is_whole = [&](const std::vector<ChannelId>& alternative) {
+      return alternative.size() == fabric.channels_at(node).size();
+    };
+    if (!fabric.is_host(node) && std::ranges::all_of(alternatives, is_of_several_cables) &&
+        std::ranges::any_of(alternatives, is_whole))
+      return node;
   }
   return std::nullopt;
 }

@@ -33,7 +33,7 @@ std::string_view why_open(const CountProblem& problem,
 /// channel: the switch may be dead, or let nothing out, and stands beside it.
 void set_beside_switch(const Fabric& fabric, Found& found);
 
-/// The switch that is at fault by every alternative: each is several cables of it.
+/// The switch that is one of the alternatives, where all others are several cables of it.
 std::optional<NodeId> switch_around(const Fabric& fabric,
                                     const std::vector<std::vector<ChannelId>>& alternatives);
 

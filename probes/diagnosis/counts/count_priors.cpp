@@ -182,6 +182,18 @@ void expect_other_directions(const CountProblem& problem, std::span<const Channe
   }
 }
 
+/// The share of bad cables is unknown and beta distributed: with e bad ones expected of n + kWorth cables,
+/// the odds of the next are (e + k) / (n + kWorth - k) after k bad ones. The first kFew tell nothing of the
+/// share.
+double log_odds_beside(const CountPriors::Kind& kind, double bad) {
+  constexpr double kWorth = 16, kFew = 2;  // cables; from drawn faults (docs/diagnosis.md)
+  const double known = bad - kFew;
+  if (!kind.of_cables || known < 1 || 2 * known >= kind.all) return 0;
+  const double chance = 2 * kind.expected / kind.all;  // of a cable
+  const double expected = std::min(chance * (kind.all / 2 + kWorth), 1.0), worth = expected / chance;
+  return std::log((expected + known) / (expected * (1 + known)) * worth / (worth - known));
+}
+
 CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
                          std::span<const ChannelEvidence> signs, double log_prior) {
   double between = 0;
@@ -209,12 +221,18 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
     priors.log_odds.push_back(is_a_cable(fabric, suspect) ? kNever : std::log(std::min(odds, 0.5)));
     priors.kind.push_back(kind);
   }
-  for (double& odds : priors.log_odds) odds += log_prior;
   for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
     const bool may_burst = problem.suspects[s].is_channel();
     priors.log_odds.push_back(may_burst ? priors.log_odds[s] + std::log(kBurstsToSingles) : kNever);
     priors.kind.push_back(priors.kind[s] + kSuspectKinds / 2);
   }
+  for (std::size_t i = 0; i < priors.kind.size(); ++i) {
+    if (priors.log_odds[i] <= kNever) continue;
+    auto& its = priors.kinds[priors.kind[i]];
+    its.all += 1, its.expected += std::exp(priors.log_odds[i]);
+    its.of_cables = priors.kind[i] % (kSuspectKinds / 2) < 2;
+  }
+  for (double& odds : priors.log_odds) odds += log_prior;
   priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
   for (const Suspect& suspect : problem.suspects) {

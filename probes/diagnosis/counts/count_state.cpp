@@ -55,14 +55,29 @@ void CountState::expect_faults_from(double floor) {
   refresh_all();
 }
 
+bool CountState::has_bad_reverse(std::uint32_t i) const {
+  const std::uint32_t s = model_.suspect_of(i), offset = i - s;
+  return std::ranges::any_of(priors_.reverse[s], [&](std::uint32_t r) { return faulty_[r + offset]; });
+}
+
+double CountState::bad_cables(std::uint8_t kind) const {
+  if (!cables_counted_) {
+    cables_counted_ = true;
+    bad_cables_.fill(0);
+    for (const std::uint32_t fault : faults_)
+      if (faulty_[fault]) bad_cables_[priors_.kind[fault]] += has_bad_reverse(fault) ? 0.5 : 1;
+  }
+  return bad_cables_[kind];
+}
+
 double CountState::log_odds(std::uint32_t i) const {
-  const double alone = priors_.log_odds[i];
   const std::uint32_t s = model_.suspect_of(i);
   if (forbidden_[s]) return kNever;
-  const std::uint32_t offset = i - s;
-  const auto& reverse = priors_.reverse[s];
-  const bool kin = faulty_[s + (model_.suspects() - offset)] ||
-                   std::ranges::any_of(reverse, [&](std::uint32_t r) { return faulty_[r + offset]; });
+  const std::uint32_t otherwise = s + (model_.suspects() - (i - s));  // singly, or in bursts
+  const bool kin = faulty_[otherwise] || has_bad_reverse(i);
+  const std::uint8_t kind = priors_.kind[i];
+  const double others = bad_cables(kind) - (faulty_[i] && !has_bad_reverse(i) ? 1 : 0);
+  const double alone = priors_.log_odds[i] + log_odds_beside(priors_.kinds[kind], others);
   return kin ? std::max(alone, std::log(kOtherDirection)) : alone;
 }
 
@@ -211,14 +226,19 @@ CountState::Top CountState::top_near(std::uint32_t i, std::span<const double> pr
   return {std::exp(best[0].x), best[0].height};
 }
 
+void CountState::mark(std::uint32_t i, bool faulty) {
+  cables_counted_ = false;
+  faulty_[i] = faulty;
+}
+
 void CountState::add(std::uint32_t i, double hazard) {
   if (!faulty_[i]) faults_.push_back(i);
-  faulty_[i] = true;
+  mark(i, true);
   set_hazard(i, hazard);
 }
 
 void CountState::remove(std::uint32_t i) {
-  faulty_[i] = false;
+  mark(i, false);
   std::erase(faults_, i);
   set_hazard(i, model_.healthy_hazard(i));
 }
@@ -312,7 +332,7 @@ void CountState::refit(int sweeps) {
 std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
   const double hazard = model_.hazard(fault);
   model_.set_hazard(fault, model_.healthy_hazard(fault));
-  faulty_[fault] = false;
+  mark(fault, false);
   // It is not known: it makes none of its kind likelier.
   const auto crowds = crowds_;
   const auto in_crowd = in_crowd_;
@@ -332,7 +352,7 @@ std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
     for (const std::uint32_t i : {s, s + model_.suspects()})
       if (i != fault && !faulty_[i] && model_.most_gained(i) + log_odds(i) + kLogMaxCrowd > least)
         found.push_back({score_of(i), i});
-  faulty_[fault] = true;
+  mark(fault, true);
   crowds_ = crowds;
   in_crowd_ = in_crowd;
   model_.set_hazard(fault, hazard);
@@ -354,7 +374,7 @@ double CountState::objective() {
   std::array<std::vector<double>, kSuspectKinds> crowds;
   std::array<std::size_t, kSuspectKinds> known{};
   for (std::uint8_t kind = 0; kind < kSuspectKinds; ++kind) crowds[kind] = prior_of_kind(kind);
-  for (const std::uint32_t fault : faults_) faulty_[fault] = false;
+  for (const std::uint32_t fault : faults_) mark(fault, false);
   for (const std::uint32_t fault : faults_) {
     const double hazard = model_.hazard(fault);
     std::vector<double>& crowd = crowds[priors_.kind[fault]];
@@ -362,7 +382,7 @@ double CountState::objective() {
         std::ranges::lower_bound(hazards, hazard / std::sqrt(HazardGrid::kStep)) - hazards.begin();
     const std::size_t point = std::min<std::size_t>(at, crowd.size() - 1);
     sum += log_odds(fault) + std::log(std::max(crowd[point], 1e-12)) + log_signs(fault, point);
-    faulty_[fault] = true;
+    mark(fault, true);
     if (known[priors_.kind[fault]]++ < kMaxCrowd) add_alike(priors_.kind[fault], crowd, hazard, 1.0);
   }
   return sum;

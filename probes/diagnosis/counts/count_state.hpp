@@ -12,6 +12,9 @@
 
 namespace weft::diagnosis {
 
+/// Switch channels, host channels, nodes, sizes; then the bursts of these.
+inline constexpr std::size_t kSuspectKinds = 8;
+
 /// Log of prior odds of a fault by hazard of the model (single losses, then bursts); see count_priors.cpp.
 struct CountPriors {
   std::vector<double> log_odds;    // further evidence included
@@ -32,13 +35,17 @@ struct CountPriors {
     std::vector<Side> sides;
   };
   std::vector<Around> switches;
+  /// How many channels of a kind there are, and how many of them are expected to be faulty.
+  struct Kind {
+    double all = 0, expected = 0;
+    bool of_cables = false;  // else nodes and sizes
+  };
+  std::array<Kind, kSuspectKinds> kinds = {};
   /// By suspect: the host that it is, or that all of its channels begin or end at.
   std::vector<std::optional<NodeId>> host;
   /// By suspect: all hosts that it is or may be, or at which one of its channels begins or ends.
   std::vector<std::vector<NodeId>> hosts;
 };
-/// Switch channels, host channels, nodes, sizes; then the bursts of these.
-inline constexpr std::size_t kSuspectKinds = 8;
 /// Of bad cables, those bad in both directions are common: one in ten of the others' odds is even.
 inline constexpr double kOtherDirection = 0.1;
 
@@ -46,6 +53,9 @@ inline constexpr double kOtherDirection = 0.1;
 /// `log_prior` is added to all log odds but those of signs.
 CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
                          std::span<const ChannelEvidence> signs, double log_prior = 0);
+/// What `bad` other cables of a kind add to the odds of one more, beyond what their number does by itself:
+/// 1 + bad times those of the first (CountState::prior_of).
+double log_odds_beside(const CountPriors::Kind& kind, double bad);
 /// A sign that a channel passes something: that it is not dead.
 inline bool speaks_against_dead(const ChannelEvidence& sign) {
   return sign.cause == Cause::down && sign.log_ratio < 0;
@@ -130,6 +140,9 @@ class CountState {
  private:
   void expect_faults_from(double floor);
   double log_odds(std::uint32_t i) const;
+  void mark(std::uint32_t i, bool faulty);
+  bool has_bad_reverse(std::uint32_t i) const;
+  double bad_cables(std::uint8_t kind) const;
   std::span<const double> prior_of(std::uint32_t i);
   /// Prior of a fault of a kind over the grid, none known.
   double log_signs(std::uint32_t i, std::size_t point) const;
@@ -152,6 +165,8 @@ class CountState {
   std::vector<double> burst_prior_;
   std::vector<bool> forbidden_;  // by suspect
   std::vector<bool> faulty_;
+  mutable bool cables_counted_ = false;
+  mutable std::array<double, kSuspectKinds> bad_cables_{};  // by kind, as bad_cables() counted them
   std::vector<std::uint32_t> faults_;
   std::array<std::vector<double>, kSuspectKinds> crowds_;   // prior of a fault by kind, with those known
   std::vector<std::pair<std::uint32_t, double>> in_crowd_;  // those in crowds_, with their hazards there
