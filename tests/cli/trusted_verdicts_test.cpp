@@ -278,6 +278,17 @@ TEST(TrustedVerdicts, AnswersOfSwitchesDoNotHideWhatACableLoses) {
             (std::set<std::string>{"leaf1->spine8", "spine8->leaf1", "leaf2->spine8", "spine8->leaf2"}));
 }
 
+/// Two of its three cables lose, and so does the one in series with the third.
+TEST(TrustedVerdicts, ASwitchOneOfWhoseThreeCablesIsGoodIsNotNamed) {
+  for (const int seed : {32, 39, 53, 113, 197}) {
+    const auto document =
+        swept("{pods: 2, leaves: 2, spines: 2, cores: 2, hosts_per_leaf: 2, link: 400G}",
+              {"leaf1--spine1:loss=0.258%", "leaf2--spine1:loss=0.94%", "spine3--core1:loss=0.299%"}, 1,
+              {"--load", "none", "--seed", std::to_string(seed)});
+    for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << seed << group;
+  }
+}
+
 /// Of each cable: it is named, or in a set.
 TEST(TrustedVerdicts, WhereManyCablesAreBadNoUplinkIsPutOnAHostsCable) {
   const auto document =

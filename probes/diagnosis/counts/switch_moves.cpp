@@ -10,6 +10,17 @@ constexpr double kAsGood = 3.0;           // nats: alternatives this close are n
 constexpr double kSame = 1.0;             // nats: what is less probable must fit so well to stand beside it
 constexpr double kEqualParts = 0.25;      // of a hazard: faults this alike may be one moved from elsewhere
 
+/// All that enters a switch of few cables, and all that leaves it: what crosses it loses the same there.
+std::vector<std::vector<std::uint32_t>> all_one_way(const CountPriors::Around& around) {
+  std::vector<std::uint32_t> in, out;
+  for (const auto& side : around.sides) {
+    in.insert(in.end(), side.in.begin(), side.in.end());
+    out.insert(out.end(), side.out.begin(), side.out.end());
+  }
+  if (around.sides.size() < 2 || std::ssize(in) > kTwoCables || std::ssize(out) > kTwoCables) return {};
+  return {std::move(in), std::move(out)};
+}
+
 /// From all channels into the switch of one tier to all out of it of one, and back; both at once first,
 /// for cables are often bad both ways.
 template <class Visit>
@@ -40,8 +51,12 @@ std::vector<std::uint32_t> SwitchMoves::prefer_cables(std::vector<Exchange>& ope
     Kept chosen;
     std::vector<Instead> instead;
     const Kept kept = state_.keep();
-    const auto choices = cables_for(around);
-    for (const auto& cables : choices) {
+    auto choices = cables_for(around);
+    const std::size_t one_way_from = choices.size();
+    std::ranges::move(all_one_way(around), std::back_inserter(choices));
+    for (std::size_t choice = 0; choice < choices.size(); ++choice) {
+      const auto& cables = choices[choice];
+      const bool one_way = choice >= one_way_from;
       // What passes from side to side of one tier crosses two of its channels.
       const double hazard = state_.model().hazard(*around.itself) * (one_tier ? 0.5 : 1.0);
       state_.remove(*around.itself);
@@ -56,10 +71,11 @@ std::vector<std::uint32_t> SwitchMoves::prefer_cables(std::vector<Exchange>& ope
       const Worth now = worth_of(state_);
       const double gained = now.probable - before.probable;
       const double fits = now.fits - before.fits;
-      const bool better =
+      const bool simpler =
           count <= kTwoCables || (!all && (gained > kAsGood || (fits > kAsGood && gained > -kFitsBetter)));
+      const bool better = one_way ? gained > -kAsGood : simpler;
       if (better && fits > -kAsGood && now.probable > best) best = now.probable, chosen = state_.keep();
-      if (!all && fits > -kAsGood && state_.lose_singly(state_.added_since(kept)))
+      if (!all && !one_way && fits > -kAsGood && state_.lose_singly(state_.added_since(kept)))
         instead.push_back({fits, state_.added_since(kept)});
       state_.restore(kept);
     }
