@@ -131,7 +131,9 @@ std::vector<std::string> left_out_of_blacklist(const files::DiagnosisDocument& d
     if (is_fault(set.verdict))
       out.push_back(fmt::format("one of {}: {}; which, is not known", alternatives_of(set),
                                 told(set.verdict, set.cause)));
-  for (const auto& channels : files::untold_classes(document))
+  auto shown = document;  // a group that is a mere suspicion was left out above
+  std::erase_if(shown.groups, [](const auto& group) { return !is_fault(group.verdict); });
+  for (const auto& channels : files::untold_classes(shown))
     if (!is_listed(document, channels))
       out.push_back(fmt::format("one of {}: they cannot be told apart", fmt::join(channels, ", ")));
   for (const files::HostReport& host : document.hosts)

@@ -191,7 +191,8 @@ double log_odds_beside(const CountPriors::Kind& kind, double bad) {
   if (!kind.of_cables || known < 1 || 2 * known >= kind.all) return 0;
   const double chance = 2 * kind.expected / kind.all;  // of a cable
   const double expected = std::min(chance * (kind.all / 2 + kWorth), 1.0), worth = expected / chance;
-  return std::log((expected + known) / (expected * (1 + known)) * worth / (worth - known));
+  const double good = std::max(worth - known, 1.0);
+  return std::log((expected + known) / (expected * (1 + known)) * worth / good);
 }
 
 CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,

@@ -97,6 +97,9 @@ TEST(Blacklist, WhatASetLeavesOpenIsLeftOutOnce) {
   document.ambiguous = {{"a->b", "b->c"}};
   EXPECT_EQ(left_out_of_blacklist(document),
             std::vector<std::string>{"one of a->b, or b->c: failed, loss; which, is not known"});
+  document.sets.clear();
+  document.groups[0].verdict = Verdict::unknown;
+  EXPECT_EQ(left_out_of_blacklist(document).size(), 1u) << "a class that only a suspicion tells of";
 }
 
 TEST(Blacklist, IdsStayTheSameFromRunToRun) {
