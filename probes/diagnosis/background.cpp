@@ -21,12 +21,9 @@ constexpr std::size_t kSharpestClass = 16;  // beyond it a sum's spread is below
 /// Of channels, those that may be faulty and not yet known to be: one of them says nothing of the spread.
 constexpr double kUnseenFaults = 0.002;
 constexpr int kSweeps = 4;
-constexpr int kLikeliestSweeps = 500;
-constexpr double kMaxHazard = 20.0;  // exp(-20): nothing passes
 constexpr double kMaxStrays = 0.02;  // of all observations
 constexpr double kFirstGuess = 0.5;  // of the strays seen before any fault is named: some are faults
 constexpr double kEvenShape = 4.0;   // where all lose alike, by no more than a half of it
-constexpr double kSweepCells = 5e6;
 
 /// Events beyond chance (three standard deviations and three of grace) where `expected` are usual.
 bool gathers(double events, double expected) { return events > expected + 3 * std::sqrt(expected) + 3; }
@@ -196,49 +193,6 @@ void CountModel::learn_strays() {
     if (problem_.excused[row] == 0) strays += burst_weight(row) * stray_weight(row);
   learned_.stray = std::min(strays / (static_cast<double>(problem_.observations) + 1000.0), kMaxStrays);
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) fold_bursts(row);
-}
-
-CountModel::Likeliest CountModel::likeliest_hazards(const std::vector<bool>& left_out, bool of_sizes) const {
-  std::vector<double> hazard(suspects(), 0.0);
-  for (std::uint32_t s = 0; s < suspects(); ++s)
-    if ((of_sizes ? !problem_.suspects[s].channels.empty() : problem_.suspects[s].is_channel()) &&
-        exposed_[s] > 0 && !left_out[s])
-      hazard[s] = std::max(static_cast<double>(problem_.suspects[s].lost), 0.5) / exposed_[s];
-  std::vector<double> lost(suspects());
-  std::vector<double> exposed(suspects());
-  const double affordable = kSweepCells / (static_cast<double>(problem_.row_cells.size()) + 1.0);
-  const int sweeps = std::clamp(static_cast<int>(affordable), 10, kLikeliestSweeps);
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
-    std::ranges::fill(lost, 0.0);
-    for (std::uint32_t s = 0; s < suspects(); ++s) {
-      exposed[s] = 0;
-      for (std::size_t share = 0; share < problem_.shares.size(); ++share)
-        exposed[s] += problem_.shares[share] * problem_.survivors(s, share);
-    }
-    for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-      double d = kMinHazard + problem_.drop_hazard(row);
-      for (const auto& cell : problem_.suspects_of(row))
-        d += problem_.shares[cell.share] * hazard[cell.index];
-      const double exposure = d < 1e-6 ? 0.5 : 1.0 / d - 1.0 / std::expm1(d);
-      for (const auto& cell : problem_.suspects_of(row)) {
-        const double share = problem_.shares[cell.share];
-        lost[cell.index] += problem_.k[row] * share * hazard[cell.index] / d;
-        exposed[cell.index] += problem_.k[row] * exposure * share;
-      }
-    }
-    for (std::uint32_t s = 0; s < suspects(); ++s)
-      if (hazard[s] > 0) hazard[s] = std::min(lost[s] / std::max(exposed[s], 1e-9), kMaxHazard);
-  }
-  double fits = 0;
-  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-    double d = kMinHazard + problem_.drop_hazard(row);
-    for (const auto& cell : problem_.suspects_of(row)) d += problem_.shares[cell.share] * hazard[cell.index];
-    fits += problem_.k[row] * std::log(-std::expm1(-d));
-  }
-  for (std::uint32_t s = 0; s < suspects(); ++s)
-    for (std::size_t share = 0; share < problem_.shares.size(); ++share)
-      fits -= problem_.shares[share] * problem_.survivors(s, share) * hazard[s];
-  return {std::move(hazard), fits};
 }
 
 void CountModel::learn_background(const std::vector<bool>& faulty) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "probes/diagnosis/counts/likeliest_hazards.hpp"
+
 namespace weft::diagnosis {
 namespace {
 
@@ -57,7 +59,9 @@ void CountClimb::settle(double least) {
 }
 
 void CountClimb::add_likeliest() {
-  const auto hazards = state_.model().likeliest_hazards(state_.forbidden(), false).hazards;
+  LikeliestHazards likeliest(state_.problem(), state_.forbidden(), false);
+  likeliest.settle();
+  const auto& hazards = likeliest.hazards();
   const double least = 10 * state_.model().learned().mean;
   for (std::uint32_t s = 0; s < hazards.size(); ++s)
     if (hazards[s] > least) state_.add(s, std::min(hazards[s], 20.0));

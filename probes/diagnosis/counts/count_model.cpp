@@ -61,16 +61,6 @@ std::vector<double> lost_of(const CountProblem& problem) {
   return lost;
 }
 
-constexpr double kLowest = 1e-8;   // hazard: no run sends enough to see less
-constexpr double kDownMass = 0.1;  // of faults, those that carry nothing
-constexpr double kThinning = 0.5;  // prior mass of an order of magnitude falls with loss^-kThinning
-
-void normalise(std::vector<double>& mass) {
-  double total = 0;
-  for (const double m : mass) total += m;
-  for (double& m : mass) m /= total;
-}
-
 }  // namespace
 
 CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior)
@@ -297,6 +287,31 @@ double CountModel::most_gained(std::uint32_t i) const {
   return sum;
 }
 
+/// Of single losses over paths of one share the likelihood has one top, and where it falls at `least` that is
+/// behind. Bursts beside them only make what a hazard gains smaller.
+double CountModel::most_gained_from(std::uint32_t i, double least) const {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  const auto cells = problem_.rows_of(suspect_of(i));
+  if (is_burst(i) || cells.empty() || least <= healthy_hazard(i)) return kUnknown;
+  const std::uint8_t only = cells.front().share;
+  for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+    if (share != only && problem_.survivors(i, share) > 0) return kUnknown;
+  const double share = problem_.shares[only], survivors = problem_.survivors(i, only);
+  const double at = spread(share, least), healthy = spread(share, healthy_hazard(i));
+  double rises = 0;
+  for (const auto& cell : cells) {
+    if (cell.share != only) return kUnknown;
+    rises += problem_.k[cell.index] / std::expm1(others(cell.index, share, hazard_[i]) + at);
+    if (rises > survivors) return kUnknown;
+  }
+  double gained = -survivors * (at - healthy);
+  for (const auto& cell : cells) {
+    const double rest = others(cell.index, share, hazard_[i]);
+    gained += problem_.k[cell.index] * std::log(std::expm1(-rest - at) / std::expm1(-rest - healthy));
+  }
+  return gained;
+}
+
 double CountModel::value(std::uint32_t i, double hazard) const {
   const std::uint32_t suspect = suspect_of(i);
   double sum = is_burst(i) ? -exposed_[suspect] * hazard : 0.0;
@@ -345,36 +360,6 @@ const std::vector<double>& CountModel::healthy_prior(std::uint32_t i) const {
   if (is_burst(i)) return healthy_.front();
   const Suspect& it = problem_.suspects[i];
   return healthy_[it.is_channel() ? it.channels.size() : 0];
-}
-
-HazardGrid::HazardGrid(double background) {
-  const double lowest = std::max(background / 50.0, kLowest);
-  hazards_.push_back(0.0);
-  for (double d = lowest; d < kAll; d *= kStep) hazards_.push_back(d);
-  hazards_.push_back(kAll);
-}
-
-std::vector<double> HazardGrid::healthy(double mean, double shape) const {
-  std::vector<double> mass(size(), 0.0);
-  const double rate = shape / mean;
-  const double scale = std::lgamma(shape);
-  for (std::size_t g = 1; g < size(); ++g)
-    mass[g] = std::exp(shape * std::log(rate * hazards_[g]) - rate * hazards_[g] - scale) * std::log(kStep);
-  // Below the first point the gamma's distribution function is (rate d)^shape / Gamma(shape + 1).
-  mass[0] = std::exp(shape * std::log(rate * hazards_[1] / std::sqrt(kStep)) - std::lgamma(shape + 1));
-  normalise(mass);
-  return mass;
-}
-
-std::vector<double> HazardGrid::faulty(double floor) const {
-  std::vector<double> mass(size(), 0.0);
-  for (std::size_t g = 1; g + 1 < size(); ++g)
-    mass[g] = std::clamp(std::log(hazards_[g] / floor) / std::log(2.0), 0.0, 1.0) *
-              std::pow(hazards_[g] / floor, -kThinning);
-  normalise(mass);
-  for (double& m : mass) m *= 1.0 - kDownMass;
-  mass.back() += kDownMass;
-  return mass;
 }
 
 }  // namespace weft::diagnosis

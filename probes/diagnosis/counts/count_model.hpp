@@ -13,34 +13,9 @@
 #include <vector>
 
 #include "probes/diagnosis/counts/count_problem.hpp"
+#include "probes/diagnosis/counts/hazard_grid.hpp"
 
 namespace weft::diagnosis {
-
-/// The values of a hazard at which likelihoods are tabulated, and the priors over them. A hazard d is the
-/// loss of a suspect on the scale on which losses along a path add: loss = 1 - exp(-d). Point 0 is no loss at
-/// all, the last one is a loss of everything; the others rise geometrically.
-class HazardGrid {
- public:
-  /// Fine enough for backgrounds around `background` (above zero).
-  explicit HazardGrid(double background);
-
-  /// From one point to the next: finer than the width of a likelihood of ten losses (30 %).
-  static constexpr double kStep = 1.4;
-  static constexpr double kAll = 20.0;  // exp(-20): nothing passes
-  std::size_t size() const { return hazards_.size(); }
-  double hazard(std::size_t point) const { return hazards_[point]; }
-  const std::vector<double>& hazards() const { return hazards_; }
-
-  /// Prior mass of a healthy hazard: gamma of this mean and shape (variance mean^2 / shape).
-  std::vector<double> healthy(double mean, double shape) const;
-  /// Prior mass of a faulty hazard: from `floor` up, small losses likelier than large ones (of the links with
-  /// loss in data centres, few lose more than one in a thousand: Zhuo et al., SIGCOMM 2017, table 1), and a
-  /// share of it stands for a cable that carries nothing.
-  std::vector<double> faulty(double floor) const;
-
- private:
-  std::vector<double> hazards_;
-};
 
 /// A path's hazard is never quite zero.
 inline constexpr double kMinHazard = 1e-12;
@@ -74,6 +49,9 @@ class CountModel {
   std::span<const double> profile(std::uint32_t i) const;
   /// No value of this hazard raises the log-likelihood above that of none by more than this; cheap.
   double most_gained(std::uint32_t i) const;
+  /// No value of a hazard d from `least` on raises the log-likelihood above that of a healthy one by more
+  /// than this; infinite where no such bound is known. One exponential a row, where a profile takes dozens.
+  double most_gained_from(std::uint32_t i, double least) const;
   /// The same as profile at one value; the constant is another one.
   double value(std::uint32_t i, double hazard) const;
   /// Log-likelihood of all counts.
@@ -94,14 +72,6 @@ class CountModel {
   double stray_hazard() const;
   /// What a healthy suspect's hazard is taken to be.
   double healthy_hazard(std::uint32_t i) const;
-  /// The hazards d of all channels that make the counts likeliest, no bursts assumed, by
-  /// expectation-maximisation (as in Vardi, JASA 1996); 0 for suspects that are no channels (with `of_sizes`
-  /// also those that harm large packets only), and for those left out.
-  struct Likeliest {
-    std::vector<double> hazards;
-    double fits = 0;  // log-likelihood, up to a constant
-  };
-  Likeliest likeliest_hazards(const std::vector<bool>& left_out, bool of_sizes) const;
 
   /// The probability that a row's losses are a burst.
   double burst_weight(std::uint32_t row) const;

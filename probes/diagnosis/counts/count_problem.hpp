@@ -100,7 +100,9 @@ struct CountProblem {
   std::size_t row_count() const { return n.size(); }
   double beyond_drops(std::uint32_t row) const { return k[row] - excused[row]; }
   /// Of being dropped by the host that a row's packets were for, of those that came to it.
-  double drop_hazard(std::uint32_t row) const { return std::log1p(excused[row] / (n[row] - k[row] + 1.0)); }
+  double drop_hazard(std::uint32_t row) const {
+    return excused[row] > 0 ? std::log1p(excused[row] / (n[row] - k[row] + 1.0)) : 0.0;
+  }
   std::span<const Cell> suspects_of(std::uint32_t row) const {
     return std::span(row_cells).subspan(row_offsets[row], row_offsets[row + 1] - row_offsets[row]);
   }

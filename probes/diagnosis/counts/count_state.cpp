@@ -48,7 +48,8 @@ void CountState::expect_faults_above_tolerated() {
 }
 
 void CountState::expect_faults_from(double floor) {
-  fault_prior_ = model_.grid().faulty(std::clamp(floor, kMinFault, 1.0));
+  fault_from_ = std::clamp(floor, kMinFault, 1.0);
+  fault_prior_ = model_.grid().faulty(fault_from_);
   const double strays = kFaultOverBackground * model_.stray_hazard();
   burst_prior_ = model_.grid().faulty(std::clamp(strays, kMinFault, 1.0));
   gather_crowds();
@@ -165,10 +166,18 @@ double CountState::at_hazard(std::span<const double> profile, double hazard) con
   return profile[g - 1] + part * (profile[g] - profile[g - 1]);
 }
 
+/// No fault of a healthy suspect has this weight or more: seen without its profile.
+bool CountState::is_out_of_reach(std::uint32_t i, double weight) const {
+  const double odds = log_odds(i);
+  if (model_.most_gained(i) + odds < weight) return true;
+  const double dead = model_.is_burst(i) ? 0.0 : std::max(priors_.dead[i], 0.0);
+  return model_.most_gained_from(i, fault_from_) + odds + dead + kLogMaxCrowd < weight;
+}
+
 const CountState::Score& CountState::refreshed(std::uint32_t i) {
   if (!stale_[i]) return score_[i];
   stale_[i] = false;
-  const bool hopeless = !faulty_[i] && model_.most_gained(i) + log_odds(i) < kHopeless;
+  const bool hopeless = !faulty_[i] && is_out_of_reach(i, kHopeless);
   return score_[i] = hopeless ? Score{} : score_of(i);
 }
 
@@ -350,7 +359,7 @@ std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
   const double least = found.front().score.weight - kFarBehind;
   for (const std::uint32_t s : near)
     for (const std::uint32_t i : {s, s + model_.suspects()})
-      if (i != fault && !faulty_[i] && model_.most_gained(i) + log_odds(i) + kLogMaxCrowd > least)
+      if (i != fault && !faulty_[i] && !is_out_of_reach(i, least - kLogMaxCrowd))
         found.push_back({score_of(i), i});
   mark(fault, true);
   crowds_ = crowds;

@@ -157,10 +157,12 @@ class CountState {
   };
   Top top_near(std::uint32_t i, std::span<const double> profile, std::size_t point) const;
   double at_hazard(std::span<const double> profile, double hazard) const;
+  bool is_out_of_reach(std::uint32_t i, double weight) const;
 
   const CountPriors& priors_;
   BackgroundPrior background_;
   CountModel model_;
+  double fault_from_ = 0;  // hazard of the least fault
   std::vector<double> fault_prior_;
   std::vector<double> burst_prior_;
   std::vector<bool> forbidden_;  // by suspect

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "probes/diagnosis/counts/likeliest_hazards.hpp"
 #include "topology/base/disjoint_sets.hpp"
 
 namespace weft::diagnosis {
@@ -56,7 +57,9 @@ class Challenges {
     const Worth best = worth_of(state_);
     const Kept kept = state_.keep();
     note_scatter();
-    const double fits = state_.model().likeliest_hazards(state_.forbidden(), true).fits;
+    LikeliestHazards all(state_.problem(), state_.forbidden(), true);
+    all.settle();
+    const double fits = all.log_likelihood();
     for (const auto& forbidden : challenges(faults)) {
       if (is_needed(forbidden, fits)) continue;
       auto out = forbidden;
@@ -79,7 +82,7 @@ class Challenges {
   bool is_needed(const Suspects& suspects, double fits) const {
     std::vector<bool> left_out(state_.problem().suspects.size(), false);
     for (const std::uint32_t s : suspects) left_out[s] = true;
-    return state_.model().likeliest_hazards(left_out, true).fits < fits - kNeeded;
+    return !LikeliestHazards(state_.problem(), left_out, true).can_reach(fits - kNeeded);
   }
 
   std::set<Suspects> challenges(const Suspects& faults) const {

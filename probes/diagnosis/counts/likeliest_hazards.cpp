@@ -1,0 +1,108 @@
+#include "probes/diagnosis/counts/likeliest_hazards.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::diagnosis {
+namespace {
+
+constexpr int kMaxTurns = 500;
+constexpr int kMinTurns = 10;
+constexpr int kTurnsBetweenLooks = 10;  // a look costs as much as a turn
+constexpr double kMaxCells = 5e6;       // of rows and suspects, in all turns
+constexpr double kMaxHazard = 20.0;     // exp(-20): nothing passes
+constexpr double kMinPathHazard = 1e-12;
+
+/// What part of a hazard d a packet was exposed to that is known to be lost: until it was, the mean of an
+/// exponential cut at 1. Equal to 1/d - 1/expm1(d), whose series is exact to ten digits below a tenth.
+double exposure_of_lost(double d) {
+  constexpr double kSmall = 0.1;
+  return d < kSmall ? 0.5 - d / 12 + d * d * d / 720 : 1.0 / d - 1.0 / std::expm1(d);
+}
+
+}  // namespace
+
+LikeliestHazards::LikeliestHazards(const CountProblem& problem, const std::vector<bool>& left_out,
+                                   bool of_sizes)
+    : problem_(problem) {
+  const auto suspects = static_cast<std::uint32_t>(problem.suspects.size());
+  survived_.resize(suspects, 0.0);
+  hazard_.resize(suspects, 0.0);
+  lost_.resize(suspects);
+  exposed_.resize(suspects);
+  for (std::uint32_t s = 0; s < suspects; ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    for (std::size_t share = 0; share < problem.shares.size(); ++share)
+      survived_[s] += problem.shares[share] * problem.survivors(s, share);
+    double crossed = survived_[s];
+    for (const auto& cell : problem.rows_of(s)) crossed += problem.shares[cell.share] * problem.k[cell.index];
+    const bool takes_part = of_sizes ? !suspect.channels.empty() : suspect.is_channel();
+    if (takes_part && crossed > 0 && !left_out[s])
+      hazard_[s] = std::max(static_cast<double>(suspect.lost), 0.5) / crossed;
+  }
+  for (const std::uint32_t k : problem.k) lost_of_rows_ += k;
+}
+
+double LikeliestHazards::path_hazard(std::uint32_t row) const {
+  double d = kMinPathHazard + problem_.drop_hazard(row);
+  for (const auto& cell : problem_.suspects_of(row)) d += problem_.shares[cell.share] * hazard_[cell.index];
+  return d;
+}
+
+/// One of expectation-maximisation. The slope of the log-likelihood in a hazard is (lost / hazard - exposed),
+/// and hazards that fit best explain no more losses than there are: sum of survived x hazard <= lost.
+void LikeliestHazards::turn() {
+  std::ranges::fill(lost_, 0.0);
+  exposed_ = survived_;
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+    const double d = path_hazard(row);
+    const double exposure = problem_.k[row] * exposure_of_lost(d), each = problem_.k[row] / d;
+    for (const auto& cell : problem_.suspects_of(row)) {
+      const double share = problem_.shares[cell.share];
+      lost_[cell.index] += each * share * hazard_[cell.index];
+      exposed_[cell.index] += exposure * share;
+    }
+  }
+  double steepest = 0, of_the_dead = 0, reached = 0;
+  for (std::uint32_t s = 0; s < hazard_.size(); ++s) {
+    if (hazard_[s] <= 0) continue;
+    const double slope = lost_[s] / hazard_[s] - exposed_[s];
+    reached += slope * hazard_[s];
+    if (survived_[s] > 0)
+      steepest = std::max(steepest, slope / survived_[s]);
+    else
+      of_the_dead += std::max(slope, 0.0) * kMaxHazard;
+    hazard_[s] = std::min(lost_[s] / std::max(exposed_[s], 1e-9), kMaxHazard);
+  }
+  most_missing_ = lost_of_rows_ * steepest + of_the_dead - reached;
+}
+
+int LikeliestHazards::affordable_turns() const {
+  const double affordable = kMaxCells / (static_cast<double>(problem_.row_cells.size()) + 1.0);
+  return std::clamp(static_cast<int>(affordable), kMinTurns, kMaxTurns);
+}
+
+void LikeliestHazards::settle() {
+  for (int i = affordable_turns(); i > 0; --i) turn();
+}
+
+bool LikeliestHazards::can_reach(double wanted) {
+  for (int left = affordable_turns(); left > 0;) {
+    for (int i = 0; i < kTurnsBetweenLooks && left > 0; ++i, --left) turn();
+    const double reached = log_likelihood();
+    if (reached >= wanted) return true;
+    // Turns only raise it: what was missing before the last one is no less than what is missing now.
+    if (reached + most_missing_ < wanted) return false;
+  }
+  return false;
+}
+
+double LikeliestHazards::log_likelihood() const {
+  double fits = 0;
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
+    fits += problem_.k[row] * std::log(-std::expm1(-path_hazard(row)));
+  for (std::uint32_t s = 0; s < hazard_.size(); ++s) fits -= survived_[s] * hazard_[s];
+  return fits;
+}
+
+}  // namespace weft::diagnosis

@@ -1,0 +1,43 @@
+// The hazards d of all channels at once that make the counts of a CountProblem likeliest, no bursts assumed:
+// by expectation-maximisation (as in Vardi, JASA 1996), each lost packet shared out among the channels of its
+// path by their hazards. The log-likelihood is concave, so its slopes tell how much better any others could
+// fit.
+#pragma once
+
+#include <vector>
+
+#include "probes/diagnosis/counts/count_problem.hpp"
+
+namespace weft::diagnosis {
+
+class LikeliestHazards {
+ public:
+  /// `left_out`: by suspect. Suspects that are no channels have no hazard; with `of_sizes` those that harm
+  /// large packets only have. The problem must outlive this.
+  LikeliestHazards(const CountProblem& problem, const std::vector<bool>& left_out, bool of_sizes);
+
+  /// As many turns as are affordable.
+  void settle();
+  /// Until it is known whether any hazards reach this log-likelihood; true where they may.
+  bool can_reach(double log_likelihood);
+
+  /// By suspect.
+  const std::vector<double>& hazards() const { return hazard_; }
+  /// Log-likelihood, up to a constant of the problem.
+  double log_likelihood() const;
+
+ private:
+  void turn();
+  int affordable_turns() const;
+  double path_hazard(std::uint32_t row) const;
+
+  const CountProblem& problem_;
+  std::vector<double> survived_;  // by suspect: packets, by their shares
+  double lost_of_rows_ = 0;
+  std::vector<double> hazard_;
+  std::vector<double> lost_;
+  std::vector<double> exposed_;
+  double most_missing_ = 0;  // of the log-likelihood before the last turn to the highest there is
+};
+
+}  // namespace weft::diagnosis

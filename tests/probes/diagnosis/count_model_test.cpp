@@ -1,0 +1,85 @@
+// The likelihood of counts as a function of one hazard, and what bounds it.
+#include "probes/diagnosis/counts/count_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "probes/diagnosis/counts/likeliest_hazards.hpp"
+#include "tests/probes/diagnosis/made_up_run.hpp"
+
+namespace weft::diagnosis {
+namespace {
+
+constexpr double kLeastFault = 1e-3;
+
+/// Two lossy cables beside a background, in few or many packets.
+MadeUpRun lossy_run(std::uint64_t seed) {
+  MadeUpRun run(seed, {.leaves = 3, .spines = 3, .hosts_per_leaf = 2});
+  run.background = seed % 2 == 0 ? 0 : 5e-5;
+  run.fault("leaf1->spine2").loss = 0.002 * static_cast<double>(seed);
+  run.fault("spine3->leaf2").loss = 0.3;
+  run.probe(120, 100 * seed, Bytes(128));
+  return run;
+}
+
+/// Sets the hazards of what is at fault, of suspects that are one channel.
+void tell_faults(const MadeUpRun& run, std::uint64_t seed, CountModel& model) {
+  const auto set = [&](std::string_view name, double loss) {
+    for (std::uint32_t s = 0; s < model.suspects(); ++s)
+      if (std::ranges::equal(model.problem().suspects[s].channels, std::vector{run.channel(name)}) &&
+          model.problem().suspects[s].is_channel())
+        model.set_hazard(s, -std::log1p(-loss));
+  };
+  set("leaf1->spine2", 0.002 * static_cast<double>(seed));
+  set("spine3->leaf2", 0.3);
+}
+
+TEST(CountModel, NoHazardOfAFaultGainsMoreThanItsBound) {
+  for (const bool told : {false, true}) {
+    std::size_t bounded = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      const MadeUpRun run = lossy_run(seed);
+      const CountProblem problem = count_problem(run.fabric, run.seen, {});
+      CountModel model(problem, {});
+      if (told) tell_faults(run, seed, model);
+      for (std::uint32_t s = 0; s < model.suspects(); ++s) {
+        const double most = model.most_gained_from(s, kLeastFault);
+        bounded += std::isfinite(most) ? 1 : 0;
+        const double healthy = model.value(s, model.healthy_hazard(s));
+        for (const double hazard : model.grid().hazards()) {
+          if (hazard < kLeastFault) continue;
+          ASSERT_LE(model.value(s, hazard) - healthy, most + 1e-6)
+              << "seed " << seed << " suspect " << s << " hazard " << hazard;
+        }
+      }
+    }
+    // Once the faults are told, little speaks for any other.
+    if (told) {
+      EXPECT_GT(bounded, 12u * 20u);
+    }
+  }
+}
+
+/// What the slopes promise is held against many turns.
+TEST(LikeliestHazards, ReachWhatTheyFitAndNoMore) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const MadeUpRun run = lossy_run(seed);
+    const CountProblem problem = count_problem(run.fabric, run.seen, {});
+    const std::vector<bool> all(problem.suspects.size(), false);
+    LikeliestHazards settled(problem, all, false);
+    settled.settle();
+    const double best = settled.log_likelihood();
+    EXPECT_TRUE(LikeliestHazards(problem, all, false).can_reach(best - 0.1)) << seed;
+    EXPECT_FALSE(LikeliestHazards(problem, all, false).can_reach(best + 1)) << seed;
+    auto without = all;
+    for (std::uint32_t s = 0; s < problem.suspects.size(); ++s)
+      if (std::ranges::equal(problem.suspects[s].channels, std::vector{run.channel("spine3->leaf2")}))
+        without[s] = true;
+    EXPECT_FALSE(LikeliestHazards(problem, without, false).can_reach(best - 12)) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace weft::diagnosis
