@@ -201,7 +201,8 @@ void LoadStage::observe(const plan::PlannedFlow& flow, Gathered gathered, std::u
                        .round = round,
                        .wanted = flow.rate * share_,
                        .offered = gathered.offered,
-                       .delivered = gathered.delivered};
+                       .delivered = gathered.delivered,
+                       .line_rate = in_->fabric.rate(*in_->fabric.channel_from(flow.pair.src))};
   seen.sender_stalled =
       seen.offered < seen.wanted * kMinOffered ||
       gathered.longest_gap > std::max<std::chrono::duration<double>>(kMinPause, gathered.span * kMaxPause) ||

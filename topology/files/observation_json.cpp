@@ -42,6 +42,7 @@ class LineWriter {
     put_paths("path", "paths", load.path);
     put(out_, ",\"load\":{{\"round\":{},\"wanted\":{},\"offered\":{},\"delivered\":{}", load.round,
         load.wanted.bits_per_second(), load.offered.bits_per_second(), load.delivered.bits_per_second());
+    if (load.line_rate) put(out_, ",\"line_rate\":{}", load.line_rate->bits_per_second());
     put(out_, "{}}}", load.sender_stalled ? ",\"stalled\":true" : "");
     put_window(load.window);
     end_row();

@@ -264,6 +264,9 @@ class ObservationReader::Impl {
     if (seen.offered > link * kMoreThanLink)
       return broken("{} offered over {}, a link of {}", to_string(seen.offered), names_[path.front().value()],
                     to_string(link));
+    if (seen.line_rate && (*seen.line_rate <= Bandwidth() || *seen.line_rate > link * kMoreThanLink))
+      return broken("a line rate of {} of {}, a link of {}", to_string(*seen.line_rate),
+                    names_[path.front().value()], to_string(link));
     return {};
   }
 
@@ -286,6 +289,10 @@ class ObservationReader::Impl {
     if (const auto stalled = load.find("stalled")) {
       WEFT_TRY(const auto value, stalled->boolean());
       seen.sender_stalled = value;
+    }
+    if (load.find("line_rate")) {
+      WEFT_TRY(const auto rate, read_number(load, "line_rate", kMaxBits));
+      seen.line_rate = Bandwidth::bit(rate);
     }
     WEFT_TRY(const auto window, read_window(view));
     seen.window = window;

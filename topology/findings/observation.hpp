@@ -68,6 +68,9 @@ struct LoadObservation {
   Bandwidth offered;            // what the sender achieved
   Bandwidth delivered;          // what the receiver counted
   bool sender_stalled = false;  // the host, not the fabric, held the flow back: no evidence about channels
+  /// Of the sender's cable as built: a lab shapes its links below what its fabric file says. Absent: not
+  /// known.
+  std::optional<Bandwidth> line_rate = std::nullopt;
   std::optional<TimeWindow> window = std::nullopt;
 };
 

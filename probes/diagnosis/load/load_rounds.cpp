@@ -14,7 +14,7 @@ constexpr double kUsualNoise = 0.01;
 constexpr double kNoiseWeight = 16.0;
 constexpr double kMaxNoise = 0.025;   // beyond, a fifth of a rate could be missing unseen
 constexpr double kFits = 0.9;         // a flow that got so much tells of noise
-constexpr double kNearRate = 0.2;     // plans offer so much of a link's rate and more, or the link is shaped
+constexpr double kNearRate = 0.2;     // plans offer so much of a line rate and more, or the link is shaped
 constexpr double kPlanned = 0.95;     // of it
 constexpr double kFilling = 0.9;      // of a channel's rate, by several flows: they fight for it
 constexpr double kSure = 1.05;        // losses that may or may not be move it by no more than noise
@@ -29,6 +29,10 @@ std::vector<ChannelId> channels_of(const PathTable& paths, PathSetId set) {
     std::erase_if(shared, [&](ChannelId c) { return std::ranges::find(other, c) == other.end(); });
   }
   return shared;
+}
+
+ChannelId first_channel(const PathTable& paths, const LoadObservation& load) {
+  return paths.channels(paths.paths(load.path).front()).front();
 }
 
 }  // namespace
@@ -65,11 +69,19 @@ LoadRounds::LoadRounds(const Fabric& fabric, const Observations& observations,
   learn_noise();
 }
 
-/// Only hosts' cables tell what is planned for a link, all flows of a round together: a pattern may give each
-/// flow a small part, others are filled beyond their rate by design, and later rounds press what is
-/// suspected.
+/// How much slower than in the fabric file all links are built, as rows tell it. Of rows that do not, only
+/// hosts' cables tell what is planned for a link, all flows of a round together: a pattern may give each flow
+/// a small part, others are filled beyond their rate by design, and later rounds press what is suspected.
 void LoadRounds::learn_scale(const Observations& observations) {
   if (observations.loads.empty()) return;
+  double built = 0;
+  for (const LoadObservation& load : observations.loads)
+    if (load.line_rate)
+      built = std::max(built, *load.line_rate / fabric_.rate(first_channel(observations.paths, load)));
+  if (built > 0) {
+    scale_ = built;
+    return;
+  }
   const auto first = std::ranges::min(observations.loads, {}, &LoadObservation::round).round;
   const auto is_of_a_host = [&](ChannelId channel) {
     return fabric_.is_host(fabric_.source_node(channel)) || fabric_.is_host(fabric_.target_node(channel));

@@ -63,8 +63,8 @@ class LoadRounds {
   double noise() const { return noise_; }
   /// Got so much of what was offered: it arrived whole.
   double whole_share() const { return 1.0 - 4.0 * noise_; }
-  /// What a healthy channel carries, bits per second: the link's rate; in a lab that is shaped below it, what
-  /// the plan takes for its rate.
+  /// What a healthy channel carries, bits per second: the link's rate as built (a lab shapes it below that of
+  /// the fabric file); of rows that do not tell, what the plan takes for it.
   double capacity(ChannelId channel) const;
   /// True when the flow got clearly less than it offered, and no loss that is known explains it.
   bool held_back(const LoadFlow& flow) const { return flow.most < whole_share() * flow.offered; }

@@ -114,6 +114,20 @@ TEST(Load, WithOneLoadLevelTheCauseIsAHypothesisThatLoadRoundsSettle) {
   EXPECT_EQ(assessment.diagnosis.links[0].verdict, Verdict::unknown);
 }
 
+/// A lab shapes its links to a tenth of the file's, and a light load fills a quarter of that: as `diagnose`
+/// reads it with the fabric file.
+TEST(Load, OfSlowerLinksThanInTheFileShowsWhatItsShareOfTheirLineRateShows) {
+  MadeUpRun run(5);
+  run.fault("leaf1->spine2").rate = 0.06;
+  for (std::uint32_t round = 0; round < 4; ++round) run.load(round, one_flow_a_channel(run, round), 0.025);
+  for (LoadObservation& load : run.seen.loads)
+    load.line_rate = run.fabric.rate(run.channel("host1->leaf1")) * 0.1;
+  const Diagnosis diagnosis = run.diagnosed();
+  EXPECT_TRUE(diagnosis.links.empty());
+  ASSERT_TRUE(diagnosis.sensitivity.rate);
+  EXPECT_NEAR(*diagnosis.sensitivity.rate, 0.76, 0.03);
+}
+
 TEST(Load, AStalledSenderIsNoEvidence) {
   MadeUpRun run(5);
   for (std::uint32_t round = 0; round < 4; ++round) run.load(round, one_flow_a_channel(run, round), 0.95);

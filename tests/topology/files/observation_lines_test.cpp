@@ -50,7 +50,9 @@ TEST(ObservationLines, WhatTheWriterWritesComesBackTheSame) {
       R"({"paths":[["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],)"
       R"(["host1->leaf1","leaf1->spine2","spine2->leaf2","leaf2->host3"]],"sent":9,"lost":9})"
       "\n" +
-      line(R"("load":{"round":3,"wanted":50000000,"offered":48000000,"delivered":12000000,"stalled":true})") +
+      line(
+          R"("load":{"round":3,"wanted":50000000,"offered":48000000,"delivered":12000000,"line_rate":51000000,)"
+          R"("stalled":true})") +
       R"({"channel":"leaf1->spine1","cause":"counter","log_ratio":4.5,"text":"77 symbol \"errors\""})"
       "\n"
       R"({"host":"host2","nic":"host2","verdict":"failed","cause":"down","text":"its agent died"})"
@@ -63,6 +65,7 @@ TEST(ObservationLines, WhatTheWriterWritesComesBackTheSame) {
   EXPECT_EQ(observation_lines(fabric, second.observations), written);
   EXPECT_EQ(second.observations.loads.size(), 1u);
   EXPECT_TRUE(second.observations.loads[0].sender_stalled);
+  EXPECT_EQ(second.observations.loads[0].line_rate, Bandwidth::mbit(51));
   EXPECT_EQ(second.observations.channels[0].text, "77 symbol \"errors\"");
   EXPECT_EQ(second.observations.hosts[0].cause, Cause::down);
 }
@@ -129,6 +132,9 @@ TEST(ObservationLines, AFlowThatCannotBeIsBroken) {
       {load("100e9", "200e9", "100e9"), "was wanted"},
       {load("900e9", "900e9", "100e9"), "a link of 400G"},
       {load("1e300", "1e300", "1e300"), "from 0 to"},
+      {load("5", "5", "5,\"line_rate\":0"), "a line rate of"},
+      {load("5", "5", "5,\"line_rate\":900e9"), "a link of 400G"},
+      {load("5", "5", "5,\"line_rate\":-1"), "from 0 to"},
       {load("0", "1", "1"), "was wanted"}};
   for (const auto& [text, message] : broken) {
     const auto result = read(fabric, text);
