@@ -1,6 +1,6 @@
 weft_make_precompiled(weft_precompiled LIBS fmt::fmt HEADERS ${WEFT_PRECOMPILED})
-weft_make_precompiled(weft_precompiled_findings LIBS fmt::fmt nlohmann_json::nlohmann_json
-                      HEADERS ${WEFT_PRECOMPILED_FINDINGS})
+weft_make_precompiled(weft_precompiled_json LIBS fmt::fmt nlohmann_json::nlohmann_json
+                      HEADERS ${WEFT_PRECOMPILED_JSON})
 weft_make_precompiled(weft_precompiled_cli LIBS fmt::fmt nlohmann_json::nlohmann_json Boost::program_options
                       HEADERS ${WEFT_PRECOMPILED_CLI})
 # Tests are compiled for seconds and run for milliseconds.
@@ -54,7 +54,7 @@ function(weft_module path)
     if(path MATCHES "^topology/(base|os|model|findings)$")
       weft_use_precompiled(${target} weft_precompiled)
     else()
-      weft_use_precompiled(${target} weft_precompiled_findings)
+      weft_use_precompiled(${target} weft_precompiled_json)
     endif()
   else()
     add_library(${target} INTERFACE)
@@ -263,7 +263,7 @@ function(weft_all_fuzz_targets)
       add_executable(${name} ${source} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cpp)
       add_test(NAME "tests/fuzz: ${corpus} replays" COMMAND ${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${corpus})
     endif()
-    weft_use_precompiled(${name} weft_precompiled_findings)
+    weft_use_precompiled(${name} weft_precompiled_json)
     target_link_libraries(${name} PRIVATE ${targets} weft_cli)
   endforeach()
 endfunction()

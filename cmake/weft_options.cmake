@@ -42,17 +42,17 @@ if(WEFT_CCACHE)
 endif()
 
 # Precompiled headers: three quarters of a small file's time goes into headers. One for the lowest modules, one for those
-# that may include what stands in topology/findings, one for the program's commands, one for tests. The fuzz preset and
-# clang-tidy build without: so it is found what a file forgot to include.
+# that read and write JSON, one for the program's commands, one for tests. Only headers of others stand in them: one of
+# ours that changes rebuilds what includes it and no more. The fuzz preset and clang-tidy build without: so it is found
+# what a file forgot to include.
 set(WEFT_PRECOMPILED <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory>
     <mutex> <optional> <random> <ranges> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant>
     <vector> <fmt/format.h> <fmt/ranges.h> <tl/expected.hpp>)
-set(WEFT_PRECOMPILED_FINDINGS ${WEFT_PRECOMPILED} <nlohmann/json.hpp> topology/model/fabric.hpp
-    topology/findings/diagnosis.hpp topology/findings/incident.hpp)
-set(WEFT_PRECOMPILED_CLI ${WEFT_PRECOMPILED_FINDINGS} <boost/program_options/options_description.hpp>
+set(WEFT_PRECOMPILED_JSON ${WEFT_PRECOMPILED} <nlohmann/json.hpp>)
+set(WEFT_PRECOMPILED_CLI ${WEFT_PRECOMPILED_JSON} <boost/program_options/options_description.hpp>
     <boost/program_options/positional_options.hpp> <boost/program_options/value_semantic.hpp>
     <boost/program_options/variables_map.hpp>)
-set(WEFT_PRECOMPILED_FOR_TESTS ${WEFT_PRECOMPILED_FINDINGS} <gmock/gmock.h> <gtest/gtest.h>)
+set(WEFT_PRECOMPILED_FOR_TESTS ${WEFT_PRECOMPILED_JSON} <gmock/gmock.h> <gtest/gtest.h>)
 
 # What ccache asks for, to know a precompiled header again.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -86,7 +86,7 @@ endfunction()
 # One of the modules that may include topology/findings, optimised in a build that is not.
 function(weft_optimise target)
   weft_make_precompiled(${target}_precompiled FLAGS -O1 LIBS fmt::fmt nlohmann_json::nlohmann_json
-                        HEADERS ${WEFT_PRECOMPILED_FINDINGS})
+                        HEADERS ${WEFT_PRECOMPILED_JSON})
   target_compile_options(${target} PRIVATE -O1)
   if(TARGET ${target}_precompiled)
     set_target_properties(${target} PROPERTIES PRECOMPILE_HEADERS_REUSE_FROM ${target}_precompiled)
