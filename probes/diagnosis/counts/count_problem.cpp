@@ -59,19 +59,19 @@ class Builder {
   void find_flows_of_one_path() {
     const PathTable& table = observations_.paths;
     takes_one_.assign(table.set_count(), false);
-    std::vector<bool> is_hypothesisful(fabric_.channel_count(), false);
+    std::vector<bool> loses_a_flow(fabric_.channel_count(), false);
     for (std::uint32_t i = 0; i < observations_.probes.size(); ++i) {
       const Observation& seen = observations_.probes[i];
       const Counts all = all_of(i);
       if (all.n < kWholeFlow || all.k < all.n || seen.back) continue;
       for (const PathId path : table.paths(seen.path))
-        for (const ChannelId channel : table.channels(path)) is_hypothesisful[channel.value()] = true;
+        for (const ChannelId channel : table.channels(path)) loses_a_flow[channel.value()] = true;
     }
     for (std::uint32_t set = 0; set < takes_one_.size(); ++set) {
       const auto paths = table.paths(PathSetId(set));
       takes_one_[set] = paths.size() > 1 && std::ranges::any_of(paths, [&](PathId path) {
-                          const auto hypothesisful = [&](ChannelId c) { return is_hypothesisful[c.value()]; };
-                          return std::ranges::any_of(table.channels(path), hypothesisful);
+                          const auto loses_a_flow_at = [&](ChannelId c) { return loses_a_flow[c.value()]; };
+                          return std::ranges::any_of(table.channels(path), loses_a_flow_at);
                         });
     }
   }

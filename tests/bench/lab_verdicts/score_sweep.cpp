@@ -140,7 +140,8 @@ class Scoring {
           !any_truth([&](const FaultTruth& truth) { return holds_one(each.channels, truth); }))
         wrong(fmt::format("{} {}", fmt::join(each.nodes, "+"), to_string(each.cause)));
     for (const FabricFinding& each : said_.fabric_wide)
-      wrong(fmt::format("{} of the whole fabric", to_string(each.cause)));
+      if (each.verdict > Verdict::unknown)
+        wrong(fmt::format("{} of the whole fabric", to_string(each.cause)));
   }
 
   const files::DiagnosisDocument& said_;
