@@ -12,7 +12,7 @@
 namespace weft::diagnosis {
 namespace {
 
-constexpr double kLeastFault = 1e-3;
+constexpr double kMinFault = 1e-3;
 
 /// Two lossy cables beside a background, in few or many packets.
 MadeUpRun lossy_run(std::uint64_t seed) {
@@ -45,11 +45,11 @@ TEST(CountModel, NoHazardOfAFaultGainsMoreThanItsBound) {
       CountModel model(problem, {});
       if (told) tell_faults(run, seed, model);
       for (std::uint32_t s = 0; s < model.suspects(); ++s) {
-        const double most = model.most_gained_from(s, kLeastFault);
+        const double most = model.most_gained_from(s, kMinFault);
         bounded += std::isfinite(most) ? 1 : 0;
         const double healthy = model.value(s, model.healthy_hazard(s));
         for (const double hazard : model.grid().hazards()) {
-          if (hazard < kLeastFault) continue;
+          if (hazard < kMinFault) continue;
           ASSERT_LE(model.value(s, hazard) - healthy, most + 1e-6)
               << "seed " << seed << " suspect " << s << " hazard " << hazard;
         }
