@@ -53,9 +53,7 @@ double first_background(const CountProblem& problem, const std::vector<double>& 
     if (!suspect.is_channel()) continue;
     events.push_back(lost[s]);
     exposed.push_back(static_cast<double>(suspect.sent));
-    for (std::size_t share = 0; share < problem.shares.size(); ++share)
-      crossings +=
-          problem.shares[share] * problem.survivors(s, share) * static_cast<double>(suspect.channels.size());
+    crossings += problem.survivors(s) * static_cast<double>(suspect.channels.size());
   }
   if (events.empty()) return 1e-8;
   const double channels_a_path = std::max(crossings / std::max(static_cast<double>(problem.sent), 1.0), 1.0);
@@ -85,10 +83,8 @@ void CountModel::make_healthy_priors(const std::vector<double>& shape_weights) {
 /// lost packet is shared out among the channels of its path by their hazards.
 void CountModel::share_out(const std::vector<bool>& faulty) {
   std::vector<double> lost(problem_.suspects.size(), 0.0);
-  std::vector<double> exposed(problem_.suspects.size(), 0.0);
-  for (std::uint32_t s = 0; s < problem_.suspects.size(); ++s)
-    for (std::size_t share = 0; share < problem_.shares.size(); ++share)
-      exposed[s] += problem_.shares[share] * problem_.survivors(s, share);
+  std::vector<double> exposed;
+  for (std::uint32_t s = 0; s < problem_.suspects.size(); ++s) exposed.push_back(problem_.survivors(s));
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
     const double d = std::max(row_hazard_[row], kMinHazard);
     const double from_channels = problem_.k[row] * (1.0 - burst_weight(row));

@@ -267,6 +267,9 @@ class ObservationReader::Impl {
     if (seen.line_rate && (*seen.line_rate <= Bandwidth() || *seen.line_rate > link * kMoreThanLink))
       return broken("a line rate of {} of {}, a link of {}", to_string(*seen.line_rate),
                     names_[path.front().value()], to_string(link));
+    if (seen.line_rate && seen.wanted > *seen.line_rate * kMoreThanLink)
+      return broken("{} wanted of {}, a cable built for {}", to_string(seen.wanted),
+                    names_[path.front().value()], to_string(*seen.line_rate));
     return {};
   }
 

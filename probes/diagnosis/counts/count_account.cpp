@@ -108,7 +108,7 @@ class Accounting {
           standing_[s] = Standing::found;
     for (std::uint32_t s = 0; s < suspects; ++s)
       if (problem_.suspects[s].is_channel())
-        crossings_ += exposure(s) * static_cast<double>(problem_.suspects[s].channels.size());
+        crossings_ += problem_.exposure(s) * static_cast<double>(problem_.suspects[s].channels.size());
   }
 
   AccountLine line() {
@@ -139,14 +139,6 @@ class Accounting {
   /// The loss of a healthy channel, or of a class of as many.
   double tolerated_of(std::uint32_t s) const {
     return tolerated_ * static_cast<double>(std::max<std::size_t>(problem_.suspects[s].channels.size(), 1));
-  }
-
-  double exposure(std::uint32_t s) const {
-    double sum = 0;
-    for (std::size_t share = 0; share < problem_.shares.size(); ++share)
-      sum += problem_.shares[share] * problem_.survivors(s, share);
-    for (const auto& cell : problem_.rows_of(s)) sum += problem_.shares[cell.share] * problem_.k[cell.index];
-    return sum;
   }
 
   Parts parts_of(std::uint32_t row) const {
@@ -194,14 +186,14 @@ class Accounting {
         own += problem_.shares[cell.share] * left[cell.index];
         its_spread += spread_of_drops(cell.index);
       }
-      const double mean = a_path * exposure(s) + kDeviations * std::sqrt(its_spread);
+      const double mean = a_path * problem_.exposure(s) + kDeviations * std::sqrt(its_spread);
       if (own > worst && log_tail(std::floor(own), mean) < std::log(kOdds / model_.suspects()))
         worst = std::max(worst, own - mean);
     }
     for (const std::uint32_t s : doubted_) {
       double own = 0;
       for (const auto& cell : problem_.rows_of(s)) own += problem_.shares[cell.share] * left[cell.index];
-      worst = std::max(worst, std::max(own - tolerated_of(s) * exposure(s), 1.0));
+      worst = std::max(worst, std::max(own - tolerated_of(s) * problem_.exposure(s), 1.0));
     }
     return unexplained + std::max(worst, beyond_ceilings(left));
   }
@@ -227,7 +219,7 @@ class Accounting {
         if (place[cell.index] == kNone) {
           place[cell.index] = static_cast<std::uint32_t>(fit.channels.size());
           HazardFit::Channel& channel = fit.channels.emplace_back();
-          channel.exposure = std::max(exposure(cell.index), 1.0);
+          channel.exposure = std::max(problem_.exposure(cell.index), 1.0);
           if (standing_[cell.index] == Standing::healthy) channel.ceiling = tolerated_of(cell.index);
         }
         fit.cells.push_back({place[cell.index], problem_.shares[cell.share]});

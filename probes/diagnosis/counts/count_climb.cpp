@@ -64,7 +64,7 @@ void CountClimb::add_likeliest() {
   const auto& hazards = likeliest.hazards();
   const double least = 10 * state_.model().learned().mean;
   for (std::uint32_t s = 0; s < hazards.size(); ++s)
-    if (hazards[s] > least) state_.add(s, std::min(hazards[s], 20.0));
+    if (hazards[s] > least) state_.add(s, hazards[s]);
 }
 
 void CountClimb::climb() {

@@ -88,13 +88,7 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
       spread_.push_back(spread(share, d));
       passed_.push_back(std::exp(-spread_.back()));
     }
-  exposed_.assign(suspects(), 0.0);
-  for (std::uint32_t s = 0; s < suspects(); ++s) {
-    for (std::size_t share = 0; share < problem.shares.size(); ++share)
-      exposed_[s] += problem.shares[share] * problem.survivors(s, share);
-    for (const auto& cell : problem.rows_of(s))
-      exposed_[s] += problem.shares[cell.share] * problem.k[cell.index];
-  }
+  for (std::uint32_t s = 0; s < suspects(); ++s) exposed_.push_back(problem.exposure(s));
   profile_.resize(grid_.size());
   product_.resize(grid_.size());
   burst_term_.resize(problem.row_count());
@@ -275,9 +269,8 @@ double CountModel::most_gained(std::uint32_t i) const {
           0.0);
     return sum > 0 ? sum + kMinBurst * static_cast<double>(problem_.rows_of(suspect).size()) : -1e9;
   }
-  double survivors = 0, lost = 0;
-  for (std::size_t share = 0; share < problem_.shares.size(); ++share)
-    survivors += problem_.shares[share] * problem_.survivors(suspect, share);
+  const double survivors = problem_.survivors(suspect);
+  double lost = 0;
   for (const auto& cell : problem_.rows_of(suspect)) lost += problem_.k[cell.index];
   const double most = lost / std::max(survivors, 1e-9);
   for (const auto& cell : problem_.rows_of(suspect)) {

@@ -17,9 +17,6 @@
 
 namespace weft::diagnosis {
 
-/// A path's hazard is never quite zero.
-inline constexpr double kMinHazard = 1e-12;
-
 /// What is believed of the background before any data.
 struct BackgroundPrior {
   double most = 1e-4;  // loss of a healthy channel: what is above is a fault of it, or of the whole fabric

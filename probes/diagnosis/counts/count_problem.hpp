@@ -113,6 +113,19 @@ struct CountProblem {
   double survivors(std::uint32_t suspect, std::size_t share) const {
     return survived[suspect * shares.size() + share];
   }
+  /// Of all shares, each packet by its share.
+  double survivors(std::uint32_t suspect) const {
+    double sum = 0;
+    for (std::size_t share = 0; share < shares.size(); ++share)
+      sum += shares[share] * survivors(suspect, share);
+    return sum;
+  }
+  /// Packets that crossed it, lost ones too, each by its share.
+  double exposure(std::uint32_t suspect) const {
+    double sum = survivors(suspect);
+    for (const auto& cell : rows_of(suspect)) sum += shares[cell.share] * k[cell.index];
+    return sum;
+  }
 };
 
 CountProblem count_problem(const Fabric& fabric, const Observations& observations, const Counting& counting);

@@ -8,6 +8,9 @@
 
 namespace weft::diagnosis {
 
+/// A path's hazard is never quite zero.
+inline constexpr double kMinHazard = 1e-12;
+
 class HazardGrid {
  public:
   /// Fine enough for backgrounds around `background` (above zero).

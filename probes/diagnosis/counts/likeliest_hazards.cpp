@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probes/diagnosis/counts/hazard_grid.hpp"
+
 namespace weft::diagnosis {
 namespace {
 
@@ -10,8 +12,6 @@ constexpr int kMaxTurns = 500;
 constexpr int kMinTurns = 10;
 constexpr int kTurnsBetweenLooks = 10;  // a look costs as much as a turn
 constexpr double kMaxCells = 5e6;       // of rows and suspects, in all turns
-constexpr double kMaxHazard = 20.0;     // exp(-20): nothing passes
-constexpr double kMinPathHazard = 1e-12;
 
 /// What part of a hazard d a packet was exposed to that is known to be lost: until it was, the mean of an
 /// exponential cut at 1. Equal to 1/d - 1/expm1(d), whose series is exact to ten digits below a tenth.
@@ -32,10 +32,8 @@ LikeliestHazards::LikeliestHazards(const CountProblem& problem, const std::vecto
   exposed_.resize(suspects);
   for (std::uint32_t s = 0; s < suspects; ++s) {
     const Suspect& suspect = problem.suspects[s];
-    for (std::size_t share = 0; share < problem.shares.size(); ++share)
-      survived_[s] += problem.shares[share] * problem.survivors(s, share);
-    double crossed = survived_[s];
-    for (const auto& cell : problem.rows_of(s)) crossed += problem.shares[cell.share] * problem.k[cell.index];
+    survived_[s] = problem.survivors(s);
+    const double crossed = problem.exposure(s);
     const bool takes_part = of_sizes ? !suspect.channels.empty() : suspect.is_channel();
     if (takes_part && crossed > 0 && !left_out[s])
       hazard_[s] = std::max(static_cast<double>(suspect.lost), 0.5) / crossed;
@@ -44,7 +42,7 @@ LikeliestHazards::LikeliestHazards(const CountProblem& problem, const std::vecto
 }
 
 double LikeliestHazards::path_hazard(std::uint32_t row) const {
-  double d = kMinPathHazard + problem_.drop_hazard(row);
+  double d = kMinHazard + problem_.drop_hazard(row);
   for (const auto& cell : problem_.suspects_of(row)) d += problem_.shares[cell.share] * hazard_[cell.index];
   return d;
 }
@@ -71,8 +69,8 @@ void LikeliestHazards::turn() {
     if (survived_[s] > 0)
       steepest = std::max(steepest, slope / survived_[s]);
     else
-      of_the_dead += std::max(slope, 0.0) * kMaxHazard;
-    hazard_[s] = std::min(lost_[s] / std::max(exposed_[s], 1e-9), kMaxHazard);
+      of_the_dead += std::max(slope, 0.0) * HazardGrid::kAll;
+    hazard_[s] = std::min(lost_[s] / std::max(exposed_[s], 1e-9), HazardGrid::kAll);
   }
   most_missing_ = lost_of_rows_ * steepest + of_the_dead - reached;
 }

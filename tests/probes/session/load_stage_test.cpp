@@ -59,7 +59,9 @@ TEST(LoadStage, AFlowThatEndsWellBlamesNobody) {
   OneFlow flow;
   flow.run(std::nullopt);
   EXPECT_TRUE(flow.results.observations.hosts.empty());
-  EXPECT_EQ(flow.results.observations.loads.size(), 1u);
+  ASSERT_EQ(flow.results.observations.loads.size(), 1u);
+  EXPECT_EQ(flow.results.observations.loads[0].line_rate, flow.fabric.rate(ChannelId(0)))
+      << "of the sender's cable, as built";
 }
 
 TEST(LoadStage, AQueuePairThatDiesIsNamedWithItsLabelItsPathAndTheReason) {

@@ -135,6 +135,7 @@ TEST(ObservationLines, AFlowThatCannotBeIsBroken) {
       {load("5", "5", "5,\"line_rate\":0"), "a line rate of"},
       {load("5", "5", "5,\"line_rate\":900e9"), "a link of 400G"},
       {load("5", "5", "5,\"line_rate\":-1"), "from 0 to"},
+      {load("100e9", "100e9", "100e9,\"line_rate\":1"), "a cable built for"},
       {load("0", "1", "1"), "was wanted"}};
   for (const auto& [text, message] : broken) {
     const auto result = read(fabric, text);
