@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class LookFindings : public testing::Test {
+class FindingsOfALook : public testing::Test {
  protected:
   ChannelId channel(std::string_view name) const { return *fabric_.find_channel(name); }
   LinkFinding link(std::string_view name, double confidence, bool one_way = true) const {
@@ -29,7 +29,7 @@ class LookFindings : public testing::Test {
   Diagnosis diagnosis_;
 };
 
-TEST_F(LookFindings, OfALinkAreItsChannelOrBothWhereTheDirectionIsNotTold) {
+TEST_F(FindingsOfALook, OfALinkAreItsChannelOrBothWhereTheDirectionIsNotTold) {
   diagnosis_.links = {link("spine1->leaf1", 1), link("leaf1->spine2", 1, false)};
   const auto all = findings_of(diagnosis_);
   ASSERT_EQ(all.size(), 2u);
@@ -37,7 +37,7 @@ TEST_F(LookFindings, OfALinkAreItsChannelOrBothWhereTheDirectionIsNotTold) {
   EXPECT_EQ(all[1].place.channels.size(), 2u);
 }
 
-TEST_F(LookFindings, ThatAreLessLikelyThanNotAreNone) {
+TEST_F(FindingsOfALook, ThatAreLessLikelyThanNotAreNone) {
   diagnosis_.links = {link("leaf1->spine1", diagnosis::kSuspected - 0.01),
                       link("leaf1->spine2", diagnosis::kSuspected)};
   const auto all = findings_of(diagnosis_);
@@ -46,7 +46,7 @@ TEST_F(LookFindings, ThatAreLessLikelyThanNotAreNone) {
   EXPECT_FALSE(all[0].sure);
 }
 
-TEST_F(LookFindings, AreSureFromTheConfidenceThatNamesTheirCause) {
+TEST_F(FindingsOfALook, AreSureFromTheConfidenceThatNamesTheirCause) {
   const double named = diagnosis::named_from(Cause::loss);
   diagnosis_.links = {link("leaf1->spine1", named), link("leaf1->spine2", named - 0.001)};
   const auto all = findings_of(diagnosis_);
@@ -55,7 +55,7 @@ TEST_F(LookFindings, AreSureFromTheConfidenceThatNamesTheirCause) {
   EXPECT_FALSE(all[1].sure);
 }
 
-TEST_F(LookFindings, OfAHostAreItsCableWhereProbesToldAndElseTheHost) {
+TEST_F(FindingsOfALook, OfAHostAreItsCableWhereProbesToldAndElseTheHost) {
   const NodeId host = *fabric_.find_node("host1");
   const ChannelId cable = channel("host1->leaf1");
   diagnosis_.hosts = {{.host = host, .cause = Cause::down},
@@ -69,7 +69,7 @@ TEST_F(LookFindings, OfAHostAreItsCableWhereProbesToldAndElseTheHost) {
   EXPECT_THAT(all[1].place.nodes, IsEmpty());
 }
 
-TEST_F(LookFindings, OfChannelsThatCannotBeToldApartAreAlternatives) {
+TEST_F(FindingsOfALook, OfChannelsThatCannotBeToldApartAreAlternatives) {
   const auto one = channel("leaf1->spine1"), other = channel("spine1->leaf2");
   diagnosis_.groups = {{.channels = {one, other}, .confidence = 1}};
   const auto all = findings_of(diagnosis_);
@@ -78,7 +78,7 @@ TEST_F(LookFindings, OfChannelsThatCannotBeToldApartAreAlternatives) {
   EXPECT_THAT(all[0].place.alternatives, ElementsAre(ElementsAre(one), ElementsAre(other)));
 }
 
-TEST_F(LookFindings, OfAGroupThatIsAnOpenSetTooAreThoseOfTheSetAlone) {
+TEST_F(FindingsOfALook, OfAGroupThatIsAnOpenSetTooAreThoseOfTheSetAlone) {
   std::vector both{channel("leaf1->spine1"), channel("spine1->leaf2")};
   std::ranges::sort(both);
   diagnosis_.groups = {{.channels = both, .confidence = 1}};
@@ -90,7 +90,7 @@ TEST_F(LookFindings, OfAGroupThatIsAnOpenSetTooAreThoseOfTheSetAlone) {
   EXPECT_THAT(all[0].evidence, ElementsAre(HasSubstr("2 alternatives or more")));
 }
 
-TEST_F(LookFindings, APlaceIsAtItsChannelsAndWhereItHasNoneAtThoseOfItsNodes) {
+TEST_F(FindingsOfALook, APlaceIsAtItsChannelsAndWhereItHasNoneAtThoseOfItsNodes) {
   const NodeId spine = *fabric_.find_node("spine1");
   const auto one = channel("leaf1->spine1");
   EXPECT_THAT(channels_at(fabric_, {{one}, {spine}}), ElementsAre(one));
@@ -100,13 +100,13 @@ TEST_F(LookFindings, APlaceIsAtItsChannelsAndWhereItHasNoneAtThoseOfItsNodes) {
               ElementsAre(one, channel("leaf2->spine2")));
 }
 
-TEST_F(LookFindings, PlacesOverlapWhereTheyShareACableWhicheverTheDirection) {
+TEST_F(FindingsOfALook, PlacesOverlapWhereTheyShareACableWhicheverTheDirection) {
   EXPECT_TRUE(overlaps({channel("leaf1->spine1")}, {channel("spine1->leaf1")}));
   EXPECT_FALSE(overlaps({channel("leaf1->spine1")}, {channel("leaf1->spine2"), channel("leaf2->spine1")}));
   EXPECT_FALSE(overlaps({}, {channel("leaf1->spine1")}));
 }
 
-TEST_F(LookFindings, APlaceIsTheSameInWhicheverOrderItsAlternativesAre) {
+TEST_F(FindingsOfALook, APlaceIsTheSameInWhicheverOrderItsAlternativesAre) {
   const auto one = channel("leaf1->spine1"), other = channel("spine1->leaf2");
   EXPECT_TRUE(is_same({{}, {}, {{one}, {other}}}, {{}, {}, {{other}, {one}}}));
   EXPECT_FALSE(is_same({{}, {}, {{one}, {other}}}, {{}, {}, {{one}}}));
