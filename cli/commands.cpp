@@ -16,7 +16,6 @@
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
-#include "cli/mute.hpp"
 #include "cli/options.hpp"
 #include "cli/report.hpp"
 #include "cli/topology.hpp"

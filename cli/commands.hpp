@@ -47,6 +47,7 @@ int doctor_report_command(const Arguments& arguments);  // on each host that the
 int gate_command(const Arguments& arguments);
 int guest_run_command(const Arguments& arguments);    // topology/lab/guests/guest_commands.hpp
 int guest_serve_command(const Arguments& arguments);  // inside a lab's guest
+int mute_command(const Arguments& arguments);
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
@@ -66,6 +67,7 @@ OptionParser trace_options();
 OptionParser watch_options();
 
 const WordGroup& gate_words();
+const WordGroup& mute_words();
 
 /// All commands, in the order in which --help lists them.
 std::span<const Command> commands();

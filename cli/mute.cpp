@@ -1,13 +1,14 @@
-#include "cli/mute.hpp"
-
+// `weft mute`: suppresses the alerts of a watcher for links and nodes, for a time.
 #include <array>
 
+#include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/mute_list.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "cli/time_span.hpp"
+#include "cli/words.hpp"
 #include "collectors/bus/bus_file.hpp"
 #include "collectors/bus/watch_link.hpp"
 #include "topology/base/instant.hpp"
@@ -17,12 +18,6 @@
 
 namespace weft::cli {
 namespace {
-
-constexpr std::array<Command, 3> kWords{{
-    {"add", "suppress the alerts for a link or node for a time", mute_add_command, mute_add_options},
-    {"list", "what is muted, and until when", mute_list_command, mute_list_options},
-    {"remove", "alert again for a link or node", mute_remove_command, mute_remove_options},
-}};
 
 void add_place_options(OptionParser& parser) {
   parser.options(Group::cluster)
@@ -109,8 +104,6 @@ Result<void> list(const po::variables_map& values) {
   return {};
 }
 
-}  // namespace
-
 OptionParser mute_add_options() {
   OptionParser parser("weft mute add LINK|NODE --for TIME --reason TEXT [options]",
                       "Suppresses the alerts for a link or node for a time; it is still measured and shown.",
@@ -152,6 +145,14 @@ int mute_list_command(const Arguments& arguments) {
 int mute_remove_command(const Arguments& arguments) {
   return run_command(mute_remove_options(), arguments, remove);
 }
+
+constexpr std::array<Command, 3> kWords{{
+    {"add", "suppress the alerts for a link or node for a time", mute_add_command, mute_add_options},
+    {"list", "what is muted, and until when", mute_list_command, mute_list_options},
+    {"remove", "alert again for a link or node", mute_remove_command, mute_remove_options},
+}};
+
+}  // namespace
 
 const WordGroup& mute_words() {
   static const WordGroup words{

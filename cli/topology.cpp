@@ -13,7 +13,6 @@
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "cli/topology_discover.hpp"
-#include "cli/topology_export.hpp"
 #include "cli/topology_routes.hpp"
 #include "cli/words.hpp"
 #include "collectors/report/fabric_drawing.hpp"

@@ -17,5 +17,8 @@ OptionParser topology_check_options();
 int topology_check_command(const Arguments& arguments);
 OptionParser topology_generate_options();
 int topology_generate_command(const Arguments& arguments);
+/// The network as a scheduler has it in a file.
+OptionParser topology_export_options();
+int topology_export_command(const Arguments& arguments);
 
 }  // namespace weft::cli

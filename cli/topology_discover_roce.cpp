@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "cli/cluster_arguments.hpp"
 #include "cli/discovered_hosts.hpp"
@@ -10,7 +15,6 @@
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/progress.hpp"
-#include "cli/record_files.hpp"
 #include "cli/stamp.hpp"
 #include "collectors/report/discovery.hpp"
 #include "probes/discover/against_file.hpp"
@@ -18,10 +22,77 @@
 #include "probes/run/agent_run.hpp"
 #include "probes/run/engines.hpp"
 #include "probes/session/discover_script.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/cable_records.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 
 namespace weft::cli {
 namespace {
+
+// The files of a site's records that tell of cables, as options name them.
+
+constexpr std::array kRecordOptions{"lldp", "sonic", "netbox"};
+constexpr Bytes kMaxRecordBytes(256'000'000);
+
+Result<std::vector<std::filesystem::path>> files_of(const std::string& given) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(given, error)) return std::vector{std::filesystem::path(given)};
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator at(given, error), end; !error && at != end; at.increment(error))
+    if (at->is_regular_file(error)) found.push_back(at->path());
+  if (error) return fail(ErrorKind::usage, "{}: {}", given, error.message());
+  if (found.empty()) return fail(ErrorKind::usage, "{}: no file is in it", given);
+  std::ranges::sort(found);
+  return found;
+}
+
+/// leaf1 of leaf1.json, leaf1.lldp.txt and leaf1.example.org.json.
+std::string device_of(const std::filesystem::path& file) {
+  auto name = file.stem();
+  for (const char* ending : {".lldp", ".config_db", ".neighbors"})
+    if (name.extension() == ending) name = name.stem();
+  return outside_text(name.string());
+}
+
+/// --lldp, --sonic, --netbox: files, or directories of them; several times.
+void add_record_options(po::options_description& options) {
+  const auto several = [] {
+    return po::value<std::vector<std::string>>()->composing()->value_name("FILE|DIR");
+  };
+  options.add_options()(
+      "lldp", several(),
+      "LLDP tables of hosts and switches, each in a file named after its device: `lldpcli show neighbors -f "
+      "json`, SONiC's `show lldp table` or `show lldp neighbors`, `nv show interface --lldp -o json`")(
+      "sonic", several(), "SONiC's config_db.json, minigraph.xml or `show lldp table` of each switch")(
+      "netbox", several(), "cables of NetBox, exported as CSV or from its API");
+}
+
+bool names_records(const po::variables_map& values) {
+  return std::ranges::any_of(kRecordOptions, [&](const char* option) { return values.count(option) != 0; });
+}
+
+/// Of a directory every file in it, by name; one that is no record is an Error too.
+Result<std::vector<files::CableList>> read_records(const po::variables_map& values) {
+  std::vector<files::CableList> lists;
+  std::map<std::string, std::string> tables;  // of a device, and the file that has it
+  for (const char* option : kRecordOptions) {
+    if (!values.count(option)) continue;
+    for (const std::string& given : values[option].as<std::vector<std::string>>()) {
+      WEFT_TRY(const auto files, files_of(given));
+      for (const auto& file : files) {
+        WEFT_TRY(const auto text, files::read_text_file(file, kMaxRecordBytes));
+        WEFT_TRY(auto list, files::parse_cable_record(text, {file.string(), device_of(file)}));
+        for (const auto& device : list.devices)
+          if (const auto [at, is_new] = tables.emplace(device, file.string()); !is_new)
+            return fail(ErrorKind::invalid_input, "{} and {} are both the table of {}: rename one of them",
+                        at->second, file.string(), device);
+        lists.push_back(std::move(list));
+      }
+    }
+  }
+  return lists;
+}
 
 struct Traced {
   discover::TracedCabling cabling;

@@ -1,5 +1,4 @@
-#include "cli/topology_export.hpp"
-
+// `weft topology export`: the network as a scheduler has it in a file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +6,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "cli/topology.hpp"
 #include "topology/base/host_list.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/fabric_file.hpp"

@@ -13,6 +13,7 @@
 #include "cli/sweep_arguments.hpp"
 #include "cli/watch_backup.hpp"
 #include "cli/watch_listener.hpp"
+#include "cli/watch_page.hpp"
 #include "collectors/bus/bus_file.hpp"
 #include "probes/run/watch_run.hpp"
 #include "probes/run/watch_server.hpp"

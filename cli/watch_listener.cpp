@@ -8,6 +8,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
+#include "cli/watch_page.hpp"
 #include "collectors/metrics/metrics.hpp"
 #include "collectors/report/incident_report.hpp"
 #include "collectors/store/watch_store.hpp"

@@ -7,11 +7,12 @@
 #include <optional>
 
 #include "cli/options.hpp"
-#include "cli/watch_page.hpp"
 #include "probes/run/watch_run.hpp"
 #include "topology/os/service_notifier.hpp"
 
 namespace weft::cli {
+
+class HomeNetwork;
 
 /// In the directory of --state.
 inline constexpr const char* kWatchDatabase = "watch.db";

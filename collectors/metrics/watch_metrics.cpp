@@ -1,9 +1,17 @@
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "collectors/metrics/channel_groups.hpp"
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "collectors/metrics/families.hpp"
 #include "collectors/metrics/metrics.hpp"
 #include "topology/files/incident_json.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::metrics {
 namespace {
@@ -16,6 +24,58 @@ constexpr std::array kVerdicts{Verdict::healthy, Verdict::unknown, Verdict::cong
 
 double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 double number(std::uint64_t count) { return static_cast<double>(count); }
+
+/// Of the channels of a tier, a rail or a leaf.
+struct GroupSums {
+  std::uint64_t sent = 0;  // since the watcher's start
+  std::uint64_t lost = 0;
+  std::array<std::uint64_t, 5> channels{};  // by Verdict
+  std::uint64_t unhealthy() const { return channels[2] + channels[3] + channels[4]; }
+};
+
+struct ChannelGroups {
+  std::map<std::pair<std::string, std::string>, GroupSums> by_tier;  // "leaf-spine", "up"
+  std::map<std::pair<std::string, std::string>, GroupSums> by_rail;  // of hosts' cables: "3", "up"
+  std::map<std::string, GroupSums> by_leaf;                          // of all cables of that leaf
+};
+
+void add(GroupSums& sums, const watch::ChannelState& channel) {
+  sums.sent += channel.sent_in_all;
+  sums.lost += channel.lost_in_all;
+  const auto verdict = channel.fresh ? channel.verdict : Verdict::unknown;
+  ++sums.channels.at(static_cast<std::size_t>(verdict));
+}
+
+ChannelGroups grouped(const Fabric& fabric, const std::vector<watch::ChannelState>& channels) {
+  ChannelGroups groups;
+  // By tiers and rails first by small keys: names would be made for each of 147,456 channels.
+  std::map<std::tuple<Tier, Tier, bool>, GroupSums> tiers;
+  std::map<std::pair<std::size_t, bool>, GroupSums> rails;
+  std::vector<GroupSums> leaves(fabric.node_count());
+  for (std::uint32_t c = 0; c < channels.size(); ++c) {
+    const ChannelId id(c);
+    const auto from = fabric.source_node(id), to = fabric.target_node(id);
+    const Tier low = std::min(fabric.node(from).tier, fabric.node(to).tier);
+    const Tier high = std::max(fabric.node(from).tier, fabric.node(to).tier);
+    const bool up = fabric.node(from).tier == low;
+    add(tiers[{low, high, up}], channels[c]);
+    for (const NodeId end : {from, to})
+      if (fabric.node(end).tier == Tier::leaf) add(leaves[end.value()], channels[c]);
+    if (low != Tier::host) continue;
+    const PortId nic = up ? fabric.source(id) : fabric.target(id);
+    const auto ports = fabric.ports_of(fabric.port(nic).node);
+    add(rails[{static_cast<std::size_t>(std::ranges::find(ports, nic) - ports.begin()), up}], channels[c]);
+  }
+  const auto direction = [](bool up) { return up ? "up" : "down"; };
+  for (const auto& [key, sums] : tiers)
+    groups.by_tier[{fmt::format("{}-{}", to_string(std::get<0>(key)), to_string(std::get<1>(key))),
+                    direction(std::get<2>(key))}] = sums;
+  for (const auto& [key, sums] : rails)
+    groups.by_rail[{std::to_string(key.first + 1), direction(key.second)}] = sums;
+  for (std::uint32_t n = 0; n < leaves.size(); ++n)
+    if (fabric.node(NodeId(n)).tier == Tier::leaf) groups.by_leaf[fabric.node(NodeId(n)).name] = leaves[n];
+  return groups;
+}
 
 void put_watcher(Families& all, const WatchState& state) {
   auto verdicts =

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/options.hpp"
 #include "cli/topology.hpp"
 #include "cli/topology_discover.hpp"
+#include "cli/topology_discover_roce.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/test_lab.hpp"
@@ -31,6 +33,20 @@ struct Dumps : TestDirectory {
     return (path() / name).string();
   }
 };
+
+TEST(DiscoverRecords, HostsAndRecordsSpeakOfARoceFabricAndAllElseOfAnInfinibandOne) {
+  const auto is_roce = [](const Arguments& words) {
+    const auto values = topology_discover_options().parse(words);
+    EXPECT_TRUE(values) << values.error().message;
+    return is_roce_discovery(*values);
+  };
+  EXPECT_TRUE(is_roce({"--hosts", "gpu[001-004]"}));
+  for (const char* record : {"--lldp", "--sonic", "--netbox"})
+    EXPECT_TRUE(is_roce({record, "file"})) << record;
+  EXPECT_FALSE(is_roce({}));
+  EXPECT_FALSE(is_roce({"--dump", "net.txt"}));
+  EXPECT_FALSE(is_roce({"--lab=there-is-no-such-lab"}));
+}
 
 TEST(DiscoverRecords, AFabricFileWithTheSwitchesOwnPortsComesOfOneLeafsTable) {
   const Dumps dumps;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/agent.hpp"
+#include "probes/run/agent.hpp"
 #include "probes/run/engines.hpp"
 #include "tests/fakes/flipping_buffer.hpp"
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "collectors/store/channel_recorder.hpp"
 #include "tests/collectors/store/store_rig.hpp"
 
 namespace weft::store {

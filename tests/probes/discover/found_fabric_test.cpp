@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "probes/discover/against_file.hpp"
+#include "probes/discover/listed_cables.hpp"
 #include "tests/support/simulated_traces.hpp"
 #include "topology/model/clos.hpp"
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/run/shared_plan.hpp"
 #include "probes/watch/assignment_json.hpp"
 #include "tests/fakes/fake_watch_bus.hpp"
 #include "tests/support/standing_fleet.hpp"
