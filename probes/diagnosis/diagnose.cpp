@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "probes/diagnosis/counts/count_problem.hpp"
 #include "probes/diagnosis/counts/counts.hpp"
 #include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/delay/delay.hpp"
@@ -20,6 +21,7 @@ namespace {
 constexpr std::size_t kLabelsTold = 8;    // of a finding: enough to see them again, few enough to read
 constexpr double kFaultyChannels = 4.0;   // of a fabric, before any sign is seen
 constexpr double kMaxOfChannels = 0.005;  // and at most this share
+constexpr std::uint64_t kMinHeavy = 5;    // lost packets of a channel, to speak of their share
 
 bool tells_of_losses(Cause cause) {
   return cause == Cause::loss || cause == Cause::down || cause == Cause::mtu || cause == Cause::corruption;
@@ -91,6 +93,68 @@ void report_signs(const Fabric& fabric, const Observations& observations, Report
   }
 }
 
+/// What was lost of all packets whose path surely crossed a channel, wherever on it they were lost.
+struct Crossed {
+  ChannelId channel;
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+  double share() const {
+    return static_cast<double>(lost) / static_cast<double>(std::max<std::uint64_t>(sent, 1));
+  }
+};
+
+/// The channel over which the largest share was lost.
+std::optional<Crossed> heaviest_loss(const Fabric& fabric, const Observations& observations) {
+  std::vector<Counts> over(fabric.channel_count());
+  for (const Observation& probe : observations.probes) {
+    const Counts counts = counts_of(probe, Counted::loss);
+    for (const auto& set : {std::optional(probe.path), probe.back}) {
+      if (!set || observations.paths.paths(*set).size() != 1) continue;
+      for (const ChannelId channel : observations.paths.channels(observations.paths.paths(*set).front())) {
+        over[channel.value()].n += counts.n;
+        over[channel.value()].k += counts.k;
+      }
+    }
+  }
+  std::optional<Crossed> heaviest;
+  for (std::uint32_t c = 0; c < over.size(); ++c) {
+    const Crossed crossed{ChannelId(c), over[c].n, over[c].k};
+    if (crossed.lost >= kMinHeavy && (!heaviest || crossed.share() > heaviest->share())) heaviest = crossed;
+  }
+  return heaviest;
+}
+
+/// Which channels lose packets, and how much each does, is read from how the losses lie in time too: heaped
+/// ones look like bursts of another. Whether the run failed must not hang on that. Where what was found of
+/// losses is degraded, and of the packets over some channel as many were lost as of one that failed, the
+/// finding at that channel, or else the first, failed.
+void fail_by_heaviest_loss(const Fabric& fabric, const Observations& observations, Diagnosis& diagnosis) {
+  if (diagnosis.verdict != Verdict::degraded) return;
+  const auto heaviest = heaviest_loss(fabric, observations);
+  if (!heaviest || heaviest->share() < kFailedLoss) return;
+  const auto text =
+      fmt::format("of all packets over {} {:.3g} % were lost, by this or by what hides beside it",
+                  fabric.name_of(heaviest->channel), 100 * heaviest->share());
+  const auto fail = [&](auto& findings, auto is_at_it) {
+    const auto is_loss = [](const auto& it) {
+      return it.verdict == Verdict::degraded && it.cause == Cause::loss;
+    };
+    auto found = std::ranges::find_if(findings, [&](const auto& it) { return is_loss(it) && is_at_it(it); });
+    if (found == findings.end()) return false;
+    found->verdict = Verdict::failed;
+    if constexpr (requires { found->evidence; }) found->evidence.push_back(text);
+    std::rotate(findings.begin(), found, std::next(found));
+    return true;
+  };
+  const LinkId link = Fabric::link_of(heaviest->channel);
+  const auto any = [](const auto&) { return true; };
+  const bool failed = fail(diagnosis.links, [&](const LinkFinding& it) { return it.link == link; }) ||
+                      fail(diagnosis.hosts, [&](const HostFinding& it) { return it.link == link; }) ||
+                      fail(diagnosis.links, any) || fail(diagnosis.hosts, any) ||
+                      fail(diagnosis.groups, any) || fail(diagnosis.sets, any) || fail(diagnosis.fabric, any);
+  if (failed) diagnosis.verdict = run_verdict(diagnosis);
+}
+
 }  // namespace
 
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
@@ -123,6 +187,7 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
     report.sensitivity().loss = std::max(*shown, tolerance.loss.value() * static_cast<double>(longest));
   auto assessment = std::move(report).finish(coverage_of(fabric, observations, background));
   note_labels(observations, assessment.diagnosis.links);
+  fail_by_heaviest_loss(fabric, observations, assessment.diagnosis);
   return assessment;
 }
 

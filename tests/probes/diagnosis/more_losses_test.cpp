@@ -127,5 +127,44 @@ TEST(MoreLosses, AtOtherTimesAreNoBetterNews) {
   }
 }
 
+/// Each row as several of the same path, one after the other; its losses in the first of them, as many as it
+/// sent, then in the next (`heaped`), or each in any.
+Observations in_parts(const Observations& seen, bool heaped, Random& random) {
+  constexpr std::uint64_t kParts = 5;
+  Observations parts = seen;
+  parts.probes.clear();
+  for (const Observation& row : seen.probes) {
+    std::vector<Observation> made(kParts, row);
+    for (std::uint64_t i = 0; i < kParts; ++i) {
+      made[i].sent = row.sent / kParts + (i < row.sent % kParts ? 1 : 0);
+      made[i].lost = 0;
+    }
+    const std::uint64_t first = random() % kParts;
+    for (std::uint64_t lost = 0; lost < row.lost; ++lost) {
+      std::uint64_t i = heaped ? first : random() % kParts;
+      while (made[i].lost == made[i].sent) i = (i + 1) % kParts;
+      ++made[i].lost;
+    }
+    parts.probes.insert(parts.probes.end(), made.begin(), made.end());
+  }
+  return parts;
+}
+
+/// Whether a channel of about 5 % failed or is degraded is told by what it lost in all.
+TEST(MoreLosses, HeapedInAFewRowsOfAPathAreNoBetterNews) {
+  for (std::uint64_t seed = 1; seed <= kFabrics; ++seed) {
+    Random random(seed + 3'000'000);
+    MadeUpRun run(seed, kShapes[seed % kShapes.size()]);
+    for (std::size_t i = 0; i < 1 + random() % 3; ++i) {
+      const ChannelId channel(static_cast<std::uint32_t>(random() % run.fabric.channel_count()));
+      run.fault(run.fabric.name_of(channel)).loss = log_uniform(random, 0.03, 0.08);
+    }
+    run.probe(60, static_cast<std::uint64_t>(log_uniform(random, 50, 3000)));
+    const Diagnosis before = diagnose(run.fabric, in_parts(run.seen, false, random));
+    const Diagnosis after = diagnose(run.fabric, in_parts(run.seen, true, random));
+    EXPECT_FALSE(is_better_news(before, after)) << "seed " << seed << ": " << told(before, after, "heaped");
+  }
+}
+
 }  // namespace
 }  // namespace weft::diagnosis
