@@ -92,7 +92,7 @@ Result<std::unique_ptr<Target>> open_kubernetes(const po::variables_map& values,
   if (const auto rail = text_option(values, "kube-rail")) keys.rail = *rail;
   WEFT_TRY_VOID(exports::check_keys(keys));
   WEFT_TRY(const auto server, kubernetes_server(values, limit));
-  WEFT_TRY(auto api, exports::KubernetesApi::open(server));
+  WEFT_TRY(auto api, exports::open_kubernetes_api(server));
   return std::make_unique<exports::KubernetesTarget>(std::move(api), std::move(keys));
 }
 
