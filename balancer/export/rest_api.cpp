@@ -26,6 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kMaxCertificates = Bytes(4'000'000);
 constexpr std::size_t kMaxMessage = 300;
+constexpr std::string_view kDots = "...";  // in place of a secret, which may be a dot itself
 constexpr int kMaxTries = 5;
 constexpr auto kFirstPause = 100ms;  // doubled each time
 constexpr int kHttpsPort = 443, kHttpPort = 80;
@@ -219,8 +220,8 @@ class HttpApi final : public RestApi {
   /// What a server says may hold what it was told.
   std::string said(std::string text) const {
     for (const std::string& secret : server_.secrets)
-      for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret))
-        text.replace(at, secret.size(), "...");
+      for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + kDots.size()))
+        text.replace(at, secret.size(), kDots);
     return outside_text(text.substr(0, kMaxMessage));
   }
 

@@ -110,17 +110,11 @@ TEST(UfmLinks, KeepTheWayOfASwitchWithAHostThatTheFileDoesNotHave) {
     for (const PortId port : {fabric.link(LinkId(i)).a, fabric.link(LinkId(i)).b})
       if (fabric.name_of(fabric.port(port).node) == "core1") of_core.emplace_back(i);
   ASSERT_EQ(of_core.size(), 2u);
-  const auto can_lose_both = [&] {
-    auto links = rig.links();
-    EXPECT_TRUE(links.end_to_isolate(of_core[0]));
-    links.take_out(of_core[0]);
-    return links.end_to_isolate(of_core[1]).has_value();
-  };
-  EXPECT_TRUE(can_lose_both());
+  EXPECT_TRUE(rig.links().end_to_isolate(of_core[0])) << "there is another core";
   const auto core = fabric.find_node("core1").value();
   rig.ports.push_back(
       {{Guid(0x2000 + core.value()), PortNumber(9)}, "core1", true, UfmPortId{Guid(0x9999), PortNumber(1)}});
-  EXPECT_FALSE(can_lose_both());
+  EXPECT_FALSE(rig.links().end_to_isolate(of_core[0]));
 }
 
 TEST(UfmLinks, LeaveAHostItsLastCable) {
@@ -159,7 +153,7 @@ TEST(UfmLinks, HaveACapThatCountsEachCableOnceByWhomeverItIsIsolated) {
   auto rig = clos(4);
   rig.isolate(rig.end("leaf1--spine1"));
   rig.isolate(rig.end("leaf1--spine1", true));
-  rig.isolate(rig.end("leaf2--spine2"), "FLAPPING");
+  rig.isolate(rig.end("leaf2--spine1"), "FLAPPING");
   UfmLinks links(rig.fabric, rig.ports, rig.unhealthy, 2);
   ASSERT_TRUE(links.end_to_isolate(rig.link("leaf1--spine3"))) << "one is isolated by hand";
   links.take_out(rig.link("leaf1--spine3"));

@@ -262,6 +262,7 @@ TEST_F(UfmSite, ConcludesNothingOfHalfOrForeignAnswers) {
     EXPECT_EQ(error_of_sync().kind, ErrorKind::invalid_input) << body;
     EXPECT_EQ(entry().marks.size(), 1u) << body;
   }
+  open(kMaxIsolated, 20s);
   answer_with([](auto& response) {
     response.set_content_provider(1000, "application/json", [](size_t at, size_t, httplib::DataSink& sink) {
       return at == 0 && sink.write("[{", 2);
@@ -309,13 +310,14 @@ TEST_F(UfmSite, WaitsWhereTheServerIsBusyAndEndsWhereItIsAway) {
     response.set_header("Retry-After", "60");
   });
   EXPECT_THAT(error_of_sync().message, AllOf(HasSubstr("slow down"), HasSubstr("asked again in 60 s")));
+  open(kMaxIsolated, 20s);
   server_.stop();
   EXPECT_EQ(error_of_sync().kind, ErrorKind::absent);
   EXPECT_EQ(entry().marks.size(), 1u);
 }
 
 TEST_F(UfmSite, AsksAServerThatDoesNotAnswerNotForEachOfMany) {
-  for (const char* link : {"leaf1--spine1", "leaf1--spine2", "leaf1--spine3", "leaf2--spine4"}) add(link);
+  for (const char* link : {"leaf1--spine1", "leaf1--spine2", "leaf1--spine3", "leaf2--spine1"}) add(link);
   std::atomic<int> asked = 0;
   server_.meddle([&](const auto& request, auto& response) {
     if (request.method != "PUT" || request.body.find("UNHEALTHY") == std::string::npos) return false;
@@ -387,6 +389,18 @@ TEST_F(UfmSite, TellsWhatAnOperatorTypes) {
                   "'{{\"ports\":[\"{}\"],\"ports_policy\":\"HEALTHY\"}}' {}/ufmRest/app/unhealthy_ports",
                   first_, server_.url()));
   EXPECT_THAT(target_->by_hand(changes[0]), HasSubstr("leaf1--spine1: UNHEALTHY, isolate"));
+}
+
+/// Also one that what stands in its place contains.
+TEST_F(UfmSite, TellsNoPasswordThatTheServerRepeats) {
+  for (const std::string password : {".", "s3cret"}) {
+    RestServer server{.url = server_.url(), .ca = server_.ca_file(), .limit = 2s};
+    server.secrets = {password};
+    server.read_refusal = [&](std::string_view) { return RestRefusal{"you sent " + password, false}; };
+    const auto said = RestApi::open(server).value()->call({.path = "/"});
+    ASSERT_FALSE(said);
+    EXPECT_THAT(said.error().message, HasSubstr("you sent ...: "));
+  }
 }
 
 TEST(UfmFiles, SayWhatIsWrongWithAUserOrItsPassword) {
