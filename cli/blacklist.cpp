@@ -16,7 +16,8 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTargetsOfSync{"slurm", "kubernetes", "opensm", "sonic", "cumulus"};
+constexpr std::array<std::string_view, 6> kTargetsOfSync{"slurm", "kubernetes", "opensm",
+                                                         "ufm",   "sonic",      "cumulus"};
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
 constexpr std::array<Command, 14> kWords{{

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 
 #include "balancer/export/exec_target.hpp"
@@ -11,6 +12,7 @@
 #include "balancer/export/opensm_target.hpp"
 #include "balancer/export/port_target.hpp"
 #include "balancer/export/slurm_target.hpp"
+#include "balancer/export/ufm_target.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/time_span.hpp"
 
@@ -21,7 +23,10 @@ using exports::Target;
 
 constexpr auto kMaxCall = std::chrono::minutes(10);
 constexpr std::string_view kProgram = "exec:";
-constexpr std::array<std::string_view, 5> kTargets{"slurm", "kubernetes", "opensm", "sonic", "cumulus"};
+constexpr std::array<std::string_view, 6> kTargets{"slurm", "kubernetes", "opensm",
+                                                   "ufm",   "sonic",      "cumulus"};
+constexpr auto kUfmOptions = {"ufm-server",     "ufm-user", "ufm-password-file",
+                              "ufm-token-file", "ufm-ca",   "ufm-max-isolated"};
 constexpr auto kKubernetesOptions = {"kube-server", "kube-token-file", "kube-ca",
                                      "kube-taint",  "kube-condition",  "kube-rail"};
 
@@ -92,8 +97,37 @@ Result<std::unique_ptr<Target>> open_kubernetes(const po::variables_map& values,
   if (const auto rail = text_option(values, "kube-rail")) keys.rail = *rail;
   WEFT_TRY_VOID(exports::check_keys(keys));
   WEFT_TRY(const auto server, kubernetes_server(values, limit));
-  WEFT_TRY(auto api, exports::KubernetesApi::open(server));
+  WEFT_TRY(auto api, exports::open_kubernetes_api(server));
   return std::make_unique<exports::KubernetesTarget>(std::move(api), std::move(keys));
+}
+
+Result<std::size_t> parse_max_isolated(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return fail(ErrorKind::usage, "'{}': expected a whole number of cables, 0 or more", text);
+}
+
+Result<std::unique_ptr<Target>> open_ufm(const po::variables_map& values, const Fabric& fabric,
+                                         Nanoseconds limit) {
+  if (fabric.kind() != FabricKind::infiniband)
+    return fail(ErrorKind::usage, "--to ufm: {} is a {} fabric, which UFM does not manage", fabric.name(),
+                to_string(fabric.kind()));
+  WEFT_TRY(const auto most, read_option(values, "ufm-max-isolated", parse_max_isolated));
+  const auto url = text_option(values, "ufm-server");
+  if (!url) return fail(ErrorKind::usage, "--to ufm: expected --ufm-server URL");
+  const auto token = text_option(values, "ufm-token-file"), user = text_option(values, "ufm-user"),
+             password = text_option(values, "ufm-password-file");
+  if (token.has_value() == user.has_value() || user.has_value() != password.has_value())
+    return fail(ErrorKind::usage,
+                "--to ufm: expected --ufm-token-file FILE, or --ufm-user NAME with --ufm-password-file FILE");
+  exports::UfmServer server{.url = *url, .user = user.value_or(""), .limit = limit};
+  if (token) server.token = *token;
+  if (password) server.password = *password;
+  if (const auto ca = text_option(values, "ufm-ca")) server.ca = *ca;
+  WEFT_TRY(auto api, exports::open_ufm_api(server));
+  return std::make_unique<exports::UfmTarget>(fabric, std::move(api), exports::wait_of_machine(),
+                                              most.value_or(exports::kMaxIsolated));
 }
 
 }  // namespace
@@ -103,7 +137,7 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   if (!to)
     return fail(
         ErrorKind::usage,
-        "no target is named: expected --to slurm, kubernetes, opensm, sonic, cumulus or exec:PROGRAM");
+        "no target is named: expected --to slurm, kubernetes, opensm, ufm, sonic, cumulus or exec:PROGRAM");
   WEFT_TRY(const auto given, read_option(values, "call-limit", parse_span));
   if (given && (*given < std::chrono::seconds(1) || *given > kMaxCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
@@ -115,6 +149,9 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   if (*to != "kubernetes")
     for (const char* name : kKubernetesOptions)
       if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to kubernetes", name);
+  if (*to != "ufm")
+    for (const char* name : kUfmOptions)
+      if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to ufm", name);
   if (*to == "opensm") return open_opensm(values, fabric, limit);
   for (const char* name : {"device", "port"})
     if (!values[name].defaulted()) return fail(ErrorKind::usage, "--{} is of --to opensm", name);
@@ -124,13 +161,14 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
     if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to sonic and cumulus", name);
   if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(exports::SlurmCalls{.limit = limit});
   if (*to == "kubernetes") return open_kubernetes(values, fabric, limit);
+  if (*to == "ufm") return open_ufm(values, fabric, limit);
   return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), limit);
 }
 
 void add_target_options(OptionParser& parser) {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   parser.options().add_options()("to", text("TARGET"),
-                                 "slurm, kubernetes, opensm, sonic, cumulus or exec:PROGRAM")(
+                                 "slurm, kubernetes, opensm, ufm, sonic, cumulus or exec:PROGRAM")(
       "call-limit", text("TIME"), "each call of the target is ended after so long (10s)");
   parser.options(Group::switches)
       .add_options()("dir", text("DIR"), "where the files for switches and the marks of this fabric are")(
@@ -145,6 +183,14 @@ void add_target_options(OptionParser& parser) {
           "kube-taint", text("KEY[:EFFECT]"), "taint of a host that is out of use (weft/fabric:NoSchedule)")(
           "kube-condition", text("TYPE"), "its condition, with the evidence (WeftFabric)")(
           "kube-rail", text("PREFIX"), "with --nic rail: labels of rails, a number follows (weft/rail)");
+  parser.options(Group::ufm)
+      .add_options()("ufm-server", text("URL"), "NVIDIA UFM Enterprise, https://HOST[:PORT]")(
+          "ufm-user", text("NAME"), "a user of the role Fabric Admin")(
+          "ufm-password-file", text("FILE"), "with its password")("ufm-token-file", text("FILE"),
+                                                                  "a token of such a user instead")(
+          "ufm-ca", text("FILE"), "certificates that vouch for the server, in PEM (the system's)")(
+          "ufm-max-isolated", text("N"), "cables that may be isolated at a time, by whomever (8)");
+  parser.either({"ufm-token-file"}, {"ufm-user", "ufm-password-file"});
   add_subnet_options(parser.options(Group::infiniband));
 }
 

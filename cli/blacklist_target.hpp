@@ -11,7 +11,7 @@ namespace weft::cli {
 void add_target_options(OptionParser& parser);
 
 /// The target of --to. It must not outlive `values` and the fabric. Errors: usage, not_supported, and of
-/// Kubernetes what a token file has.
+/// Kubernetes and UFM what a file with a token or a password has.
 Result<std::unique_ptr<exports::Target>> open_target(const po::variables_map& values, const Fabric& fabric);
 
 }  // namespace weft::cli

@@ -105,6 +105,8 @@ std::string_view caption(Group group) {
       return "InfiniBand";
     case Group::kubernetes:
       return "Kubernetes";
+    case Group::ufm:
+      return "UFM";
     case Group::switches:
       return "SONiC, Cumulus";
     case Group::cluster:

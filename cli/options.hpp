@@ -41,6 +41,7 @@ enum class Group {
   rdma,
   infiniband,
   kubernetes,
+  ufm,
   switches,
   cluster,
   output,

@@ -14,7 +14,7 @@ namespace weft::exports {
 
 class KubernetesTarget : public Target {
  public:
-  KubernetesTarget(std::unique_ptr<KubernetesApi> api, KubernetesKeys keys)
+  KubernetesTarget(std::unique_ptr<RestApi> api, KubernetesKeys keys)
       : api_(std::move(api)), keys_(std::move(keys)) {}
 
   std::string_view name() const override { return "kubernetes"; }
@@ -34,7 +34,7 @@ class KubernetesTarget : public Target {
   Result<std::map<std::string, KubernetesNode>> list(const std::set<std::string>& names);
   Result<void> make(const Change& change);
 
-  std::unique_ptr<KubernetesApi> api_;
+  std::unique_ptr<RestApi> api_;
   KubernetesKeys keys_;
   bool has_seen_a_node_ = false;
 };

@@ -26,16 +26,16 @@ SubnetLinks::SubnetLinks(const Fabric& expected, discover::SubnetDiscovery disco
       found_(std::move(found)),
       tables_(std::move(tables)),
       match_(discover::match_fabrics(expected, found_.fabric)),
-      node_of_(expected.node_count()),
-      kept_(found_.fabric.node_count(), false),
-      inactive_(found_.fabric.link_count(), false) {
+      node_of_(expected.node_count()) {
   const Fabric& fabric = found_.fabric;
+  std::vector<bool> kept(fabric.node_count(), false);
+  SwitchWays::Links inactive(fabric.link_count(), false);  // no way of packets, though there is a cable
   for (std::uint32_t p = 0; p < fabric.port_count(); ++p)
     if (const auto node = match_.node_of_port[p]) node_of_[node->value()] = fabric.port(PortId(p)).node;
   for (const IbSubnetNode& node : discovery_.subnet.nodes) by_guid_.emplace(node.guid, &node);
   for (const PortId nic : fabric.nics()) {
     const NodeId at = far_end(fabric, nic);
-    kept_[at.value()] = !fabric.is_host(at);
+    kept[at.value()] = !fabric.is_host(at);
     const IbPort& about = found_.inventory.ports[nic.value()];
     if (discovery_.sm_lid && about.lids && about.lids->contains(*discovery_.sm_lid)) manager_switch_ = at;
     if (about.node_guid != discovery_.routes.own_node || about.hardware_port != discovery_.routes.own_port)
@@ -54,17 +54,17 @@ SubnetLinks::SubnetLinks(const Fabric& expected, discover::SubnetDiscovery disco
     own_lid_ = lids->base;
   }
   for (const auto& node : {own_switch_, manager_switch_})
-    if (node) kept_[node->value()] = true;
+    if (node) kept[node->value()] = true;
   // Hosts that are off now will want their leaf.
   for (const PortId nic : expected.nics())
     if (const auto leaf = node_of(far_end(expected, nic)); leaf && !fabric.is_host(*leaf))
-      kept_[leaf->value()] = true;
+      kept[leaf->value()] = true;
   for (std::uint32_t i = 0; i < fabric.link_count(); ++i)
     for (const PortId port : {fabric.link(LinkId(i)).a, fabric.link(LinkId(i)).b})
       if (const auto state = found_.inventory.ports[port.value()].state;
           state && *state != IbPortState::active)
-        inactive_[i] = true;
-  out_ = inactive_;
+        inactive[i] = true;
+  ways_.emplace(fabric, std::move(kept), std::move(inactive));
 }
 
 std::optional<NodeId> SubnetLinks::node_of(NodeId expected) const {
@@ -145,60 +145,6 @@ bool SubnetLinks::is_reachable(NodeId node, const Links& out) const {
          leads(node, *own_lid_, is_own_switch_ ? own_switch_ : std::nullopt, out);
 }
 
-/// By node: there is a way that goes down the tiers only once it does, as routing engines for trees have it.
-std::vector<bool> SubnetLinks::reached_from(NodeId start, const Links& out) const {
-  const Fabric& fabric = found_.fabric;
-  // Bit 0: reached and may still go up. Bit 1: reached on the way down.
-  constexpr std::uint8_t kUp = 1, kDown = 2;
-  std::vector<std::uint8_t> how(fabric.node_count(), 0);
-  std::vector<std::pair<NodeId, std::uint8_t>> next{{start, kUp}};
-  how[start.value()] = kUp;
-  while (!next.empty()) {
-    const auto [node, state] = next.back();
-    next.pop_back();
-    for (const ChannelId channel : fabric.channels_from(node)) {
-      if (!fabric.between_switches(channel) || out[Fabric::link_of(channel).value()]) continue;
-      const NodeId to = fabric.target_node(channel);
-      const bool goes_up = fabric.node(to).tier > fabric.node(node).tier;
-      const bool goes_down = fabric.node(to).tier < fabric.node(node).tier;
-      if (state == kDown && goes_up) continue;
-      const std::uint8_t then = goes_down ? kDown : state;
-      if (how[to.value()] & (then | kUp)) continue;  // who may still go up may go down too
-      how[to.value()] |= then;
-      next.emplace_back(to, then);
-    }
-  }
-  std::vector<bool> reached(how.size());
-  for (std::size_t n = 0; n < how.size(); ++n) reached[n] = how[n] != 0;
-  return reached;
-}
-
-/// The switches whose ways a link may be on that are below it; on a link within a tier, all.
-std::vector<NodeId> SubnetLinks::kept_below(LinkId link) const {
-  const Fabric& fabric = found_.fabric;
-  const NodeId a = fabric.port(fabric.link(link).a).node, b = fabric.port(fabric.link(link).b).node;
-  const Tier of_a = fabric.node(a).tier, of_b = fabric.node(b).tier;
-  std::vector<bool> below(fabric.node_count(), of_a == of_b);
-  if (of_a != of_b) {
-    std::vector<NodeId> next{of_a < of_b ? a : b};
-    below[next.front().value()] = true;
-    while (!next.empty()) {
-      const NodeId node = next.back();
-      next.pop_back();
-      for (const ChannelId channel : fabric.channels_from(node)) {
-        const NodeId to = fabric.target_node(channel);
-        if (below[to.value()] || fabric.node(to).tier > fabric.node(node).tier) continue;
-        below[to.value()] = true;
-        next.push_back(to);
-      }
-    }
-  }
-  std::vector<NodeId> kept;
-  for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
-    if (below[n] && kept_[n]) kept.emplace_back(n);
-  return kept;
-}
-
 Result<void> SubnetLinks::check_ways(LinkId link) const {
   const auto who = [&](NodeId node) {
     const char* more = node == manager_switch_ ? " (where the subnet manager is)"
@@ -206,15 +152,10 @@ Result<void> SubnetLinks::check_ways(LinkId link) const {
                                                : "";
     return found_.fabric.name_of(node) + more;
   };
-  Links without = out_;
-  without[link.value()] = true;
-  for (const NodeId node : kept_below(link)) {
-    const auto before = reached_from(node, out_), after = reached_from(node, without);
-    for (std::uint32_t n = 0; n < kept_.size(); ++n)
-      if (kept_[n] && before[n] && !after[n])
-        return fail(ErrorKind::conflict, "it is the last way between {} and {}", who(node), who(NodeId(n)));
-  }
-  return {};
+  const auto lost = ways_->lost_without(link);
+  if (!lost) return {};
+  return fail(ErrorKind::conflict, "it is the last way between {} and {}", who(lost->first),
+              who(lost->second));
 }
 
 Result<SwitchPort> SubnetLinks::end_to_disable(LinkId link) const {
@@ -237,7 +178,7 @@ Result<SwitchPort> SubnetLinks::end_to_disable(LinkId link) const {
                   end.port.name);
   }
   WEFT_TRY_VOID(check_ways(*found));
-  Links without = out_;
+  Links without = ways_->out();
   without[found->value()] = true;
   for (const End& end : ends)
     if (is_reachable(end.node, without)) return end.port;
@@ -247,7 +188,7 @@ Result<SwitchPort> SubnetLinks::end_to_disable(LinkId link) const {
 }
 
 void SubnetLinks::take_out(LinkId link) {
-  if (const auto found = found_link(link)) out_[found->value()] = true;
+  if (const auto found = found_link(link)) ways_->take_out(*found);
 }
 
 }  // namespace weft::exports

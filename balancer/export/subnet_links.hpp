@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "balancer/export/switch_ways.hpp"
 #include "probes/discover/matching.hpp"
 #include "probes/discover/subnet_tables.hpp"
 
@@ -53,10 +54,10 @@ class SubnetLinks {
   /// Whatever is asked from now on, this link is out of use.
   void take_out(LinkId link);
   /// All that was taken out is in use again.
-  void restart() { out_ = inactive_; }
+  void restart() { ways_->restart(); }
 
  private:
-  using Links = std::vector<bool>;  // by link of the found fabric
+  using Links = SwitchWays::Links;  // of the found fabric
 
   struct End {
     SwitchPort port;
@@ -68,8 +69,6 @@ class SubnetLinks {
   /// `to`: the switch where it is to end; absent: at a host.
   bool leads(NodeId from, Lid lid, std::optional<NodeId> to, const Links& out) const;
   bool is_reachable(NodeId node, const Links& out) const;
-  std::vector<bool> reached_from(NodeId node, const Links& out) const;
-  std::vector<NodeId> kept_below(LinkId found) const;
   Result<void> check_ways(LinkId found) const;
 
   const Fabric& expected_;
@@ -79,13 +78,11 @@ class SubnetLinks {
   discover::FabricMatch match_;
   std::vector<std::optional<NodeId>> node_of_;  // by expected node
   std::unordered_map<Guid, const IbSubnetNode*> by_guid_;
-  std::vector<bool> kept_;  // by found node: must keep its ways
   std::optional<NodeId> own_switch_;
   bool is_own_switch_ = false;  // our own port is that switch's
   std::optional<Lid> own_lid_;
   std::optional<NodeId> manager_switch_;
-  Links inactive_;  // no way of packets, though there is a cable
-  Links out_;       // these, and what was taken out
+  std::optional<SwitchWays> ways_;  // of the found fabric
 };
 
 }  // namespace weft::exports

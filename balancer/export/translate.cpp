@@ -165,6 +165,20 @@ Translation translate_for_opensm(const blacklist::Ledger& ledger, const Fabric& 
   return result;
 }
 
+Translation translate_for_ufm(const blacklist::Ledger& ledger, const Fabric& fabric,
+                              const blacklist::Policy& policy) {
+  Translation result;
+  for_each_active(ledger, fabric, policy, [&](const Entry& entry, const Effect& effect) {
+    const auto ask = [&](LinkId link, Effect its) {
+      result.demands.push_back({entry.id, fabric.name_of(link), "isolated", std::move(its)});
+    };
+    for (const LinkId link : effect.links) ask(link, {.links = {link}});
+    for (const PortId nic : effect.nics)
+      if (const auto link = fabric.port(nic).link) ask(*link, {.nics = {nic}});
+  });
+  return result;
+}
+
 Translation translate_for_program(const blacklist::Ledger& ledger, const Fabric& fabric,
                                   const blacklist::Policy& policy) {
   Translation result;

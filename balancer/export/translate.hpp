@@ -20,6 +20,10 @@ Translation translate_for_kubernetes(const blacklist::Ledger& ledger, const Fabr
 Translation translate_for_opensm(const blacklist::Ledger& ledger, const Fabric& fabric,
                                  const blacklist::Policy& policy);
 
+/// For UFM: the same, and with NicAction::rail the cables of NICs. Objects are links.
+Translation translate_for_ufm(const blacklist::Ledger& ledger, const Fabric& fabric,
+                              const blacklist::Policy& policy);
+
 /// For a program of the site, which may do anything: all that effect_of() takes out of use, by its name in
 /// the fabric: hosts, NICs (by rail) and links between switches. The mark is that of Slurm's reasons.
 Translation translate_for_program(const blacklist::Ledger& ledger, const Fabric& fabric,

@@ -24,7 +24,7 @@ using testing::Not;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-const KubernetesCall kNode{.path = "/api/v1/nodes/n1"};
+const RestCall kNode{.path = "/api/v1/nodes/n1"};
 
 class KubernetesCalls : public testing::Test {
  protected:
@@ -33,9 +33,9 @@ class KubernetesCalls : public testing::Test {
   KubernetesServer server(Nanoseconds limit = 2s) const {
     return {.url = server_.url(), .token = server_.token_file(), .ca = server_.ca_file(), .limit = limit};
   }
-  static Result<std::string> call(const KubernetesServer& server, const KubernetesCall& call = kNode) {
+  static Result<std::string> call(const KubernetesServer& server, const RestCall& call = kNode) {
     const auto began = Clock::now();
-    WEFT_TRY(const auto api, KubernetesApi::open(server));
+    WEFT_TRY(const auto api, open_kubernetes_api(server));
     auto said = api->call(call);
     EXPECT_LT(Clock::now() - began, server.limit + 10s) << "a call has its limit";
     if (!said) {
@@ -43,7 +43,7 @@ class KubernetesCalls : public testing::Test {
     }
     return said;
   }
-  static Error error_of(const KubernetesServer& server, const KubernetesCall& asked = kNode) {
+  static Error error_of(const KubernetesServer& server, const RestCall& asked = kNode) {
     const auto said = call(server, asked);
     return said ? Error{ErrorKind::internal, "it worked"} : said.error();
   }
@@ -60,7 +60,7 @@ class KubernetesCalls : public testing::Test {
 TEST_F(KubernetesCalls, GoOverOneConnectionWithTheToken) {
   std::set<int> ports;  // written by one call after the other
   server_.meddle([&](const auto& request, auto&) { return ports.insert(request.remote_port), false; });
-  const auto api = KubernetesApi::open(server());
+  const auto api = open_kubernetes_api(server());
   ASSERT_TRUE(api);
   for (int i = 0; i < 3; ++i) {
     const auto said = (*api)->call(kNode);
@@ -71,7 +71,7 @@ TEST_F(KubernetesCalls, GoOverOneConnectionWithTheToken) {
 }
 
 TEST_F(KubernetesCalls, GoOnAfterTheServerClosedTheConnection) {
-  const auto api = KubernetesApi::open(server());
+  const auto api = open_kubernetes_api(server());
   ASSERT_TRUE(api);
   answer_with([](auto& response) { response.set_header("Connection", "close"); });
   EXPECT_TRUE((*api)->call(kNode));
@@ -281,7 +281,7 @@ TEST(KubernetesLimits, HoldForATlsHandshakeAndForTheHeadOfAnAnswer) {
   });
   const auto asked = [](const std::string& url) {
     const auto began = Clock::now();
-    const auto api = KubernetesApi::open({.url = url, .limit = 300ms}).value();
+    const auto api = open_kubernetes_api({.url = url, .limit = 300ms}).value();
     const auto said = api->call(kNode);
     EXPECT_LT(Clock::now() - began, 10s) << url;
     return said ? ErrorKind::internal : said.error().kind;
@@ -300,7 +300,7 @@ TEST(KubernetesFiles, SayWhatIsWrongWithATokenOrCertificates) {
   const auto kind = [](const std::string& token, std::filesystem::perms mode) {
     const ScratchFile file(token);
     std::filesystem::permissions(file.path(), mode);
-    const auto api = KubernetesApi::open({.url = "https://localhost", .token = file.path()});
+    const auto api = open_kubernetes_api({.url = "https://localhost", .token = file.path()});
     if (!api && token.size() > 1) {
       EXPECT_THAT(api.error().message, Not(HasSubstr(token)));
     }
@@ -313,20 +313,20 @@ TEST(KubernetesFiles, SayWhatIsWrongWithATokenOrCertificates) {
   EXPECT_EQ(kind("abc\r\nX-Other: 1", mine), ErrorKind::invalid_input);
   EXPECT_EQ(kind(std::string(70'000, 'a'), mine), ErrorKind::invalid_input);
   EXPECT_EQ(kind("abc", mine | std::filesystem::perms::others_read), ErrorKind::permission);
-  const auto absent = KubernetesApi::open({.url = "https://localhost", .token = "/no/such/token"});
+  const auto absent = open_kubernetes_api({.url = "https://localhost", .token = "/no/such/token"});
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().kind, ErrorKind::not_found);
   const ScratchFile no_certificates("hello");
-  EXPECT_FALSE(KubernetesApi::open({.url = "https://localhost", .ca = no_certificates.path()}));
-  EXPECT_FALSE(KubernetesApi::open({.url = "https://localhost", .ca = "/no/such/ca"}));
+  EXPECT_FALSE(open_kubernetes_api({.url = "https://localhost", .ca = no_certificates.path()}));
+  EXPECT_FALSE(open_kubernetes_api({.url = "https://localhost", .ca = "/no/such/ca"}));
   const ScratchFile damaged("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
-  const auto api = KubernetesApi::open({.url = "https://localhost:1", .ca = damaged.path(), .limit = 300ms});
+  const auto api = open_kubernetes_api({.url = "https://localhost:1", .ca = damaged.path(), .limit = 300ms});
   ASSERT_TRUE(api);
   EXPECT_FALSE((*api)->call(kNode));
 }
 
 TEST(KubernetesUrls, AreHttpsOrOfThisHost) {
-  const auto opens = [](const char* url) { return KubernetesApi::open({.url = url}).has_value(); };
+  const auto opens = [](const char* url) { return open_kubernetes_api({.url = url}).has_value(); };
   for (const char* url :
        {"https://h", "https://h:6443", "https://10.0.0.1:6443/", "https://[fd00::a]:443", "https://[::1]",
         "https://h/k8s/clusters/c-1", "http://localhost:8001", "http://127.0.0.1:8001", "http://[::1]:8001"})

@@ -39,7 +39,7 @@ class KubernetesSite : public testing::Test {
 
   /// As a new run of weft does.
   void open(KubernetesKeys keys = {}) {
-    auto api = KubernetesApi::open({.url = server_.url(),
+    auto api = open_kubernetes_api({.url = server_.url(),
                                     .token = server_.token_file(),
                                     .ca = server_.ca_file(),
                                     .limit = std::chrono::seconds(2)});

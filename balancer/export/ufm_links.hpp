@@ -1,0 +1,78 @@
+// UfmLinks: the cables of a fabric file as UFM tells of them, and which of them can be isolated without
+// cutting anything off. Pure: what was read of UFM in, answers out. A cable is isolated at its switch's port;
+// of one between switches at the port that the file names first.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "balancer/export/switch_ways.hpp"
+#include "balancer/export/ufm_words.hpp"
+
+namespace weft::exports {
+
+/// An end of a cable.
+struct UfmEnd {
+  UfmPortId id;
+  std::string name;  // as the fabric file has it
+  friend bool operator==(const UfmEnd&, const UfmEnd&) = default;
+};
+
+class UfmLinks {
+ public:
+  enum class State : std::uint8_t {
+    up,
+    down,      // UFM has its ports, and they are not active
+    isolated,  // by hand: by this or another program or person
+    reported,  // listed by what the subnet manager saw, which may isolate it or not
+    unknown,   // UFM has no such port
+  };
+  struct Seen {
+    State state = State::unknown;
+    std::string text;              // for people; the same as long as the state is
+    std::vector<UfmEnd> isolated;  // by hand, at these ends
+  };
+
+  /// `max_isolated`: cables that may be isolated by hand at a time, by whomever. The fabric must outlive it.
+  UfmLinks(const Fabric& fabric, const std::vector<UfmPort>& ports,
+           const std::vector<UnhealthyPort>& unhealthy, std::size_t max_isolated);
+  UfmLinks(const UfmLinks&) = delete;
+  UfmLinks& operator=(const UfmLinks&) = delete;
+
+  Seen seen(LinkId link) const;
+
+  /// Where to isolate it. Errors (conflict): it is not up, or another cable is there; it is the last way
+  /// between two switches with hosts or the last cable of a host; as many are isolated as may be.
+  Result<UfmEnd> end_to_isolate(LinkId link) const;
+  /// Whatever is asked from now on, this link is out of use.
+  void take_out(LinkId link);
+  /// Whatever is asked from now on, one cable fewer counts as isolated.
+  void give_back();
+  /// As it was read.
+  void restart();
+
+ private:
+  using Cable = std::pair<UfmPortId, UfmPortId>;
+
+  std::optional<UfmPortId> id_of(PortId port) const;
+  /// Those at switches first; of a host the port that UFM sees there.
+  std::vector<UfmEnd> ends_of(LinkId link) const;
+  const UfmPort* port_at(const UfmPortId& id) const;
+  bool is_up(LinkId link) const;
+  Result<void> check_cable(LinkId link) const;
+  Result<void> check_host(LinkId link) const;
+
+  const Fabric& fabric_;
+  const std::size_t max_isolated_;
+  std::map<UfmPortId, UfmPort> ports_;
+  std::map<UfmPortId, UnhealthyPort> unhealthy_;
+  std::vector<std::optional<Guid>> guid_of_;  // by node, of switches
+  std::map<Guid, NodeId> switches_;           // of the file
+  std::size_t listed_ = 0;                    // cables that are isolated by hand
+  std::size_t isolated_ = 0;                  // with what was taken out and given back
+  std::optional<SwitchWays> ways_;
+};
+
+}  // namespace weft::exports

@@ -1,0 +1,190 @@
+#include "balancer/export/ufm_target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace weft::exports {
+namespace {
+
+constexpr int kMaxSilent = 3;  // calls in a row without an answer: the server is away
+
+std::string isolated_at(const UfmEnd& end) { return "isolated at " + end.name; }
+
+/// It may have been made, or come yet.
+bool leaves_open(const Error& error) {
+  return error.kind == ErrorKind::timeout || error.kind == ErrorKind::absent;
+}
+
+/// Of several errors the one that leaves most open.
+void keep(Result<void>& first, const Error& error) {
+  if (first || (leaves_open(error) && !leaves_open(first.error()))) first = tl::unexpected<Error>(error);
+}
+
+}  // namespace
+
+UfmWait wait_of_machine() {
+  return {.now = [] { return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()); },
+          .sleep = [](Nanoseconds time) { std::this_thread::sleep_for(time); }};
+}
+
+RestCall UfmTarget::put_call(std::string body) const {
+  return {.method = "PUT",
+          .path = api_.root + "/app/unhealthy_ports",
+          .body = std::move(body),
+          .content_type = "application/json"};
+}
+
+/// UFM has no call that tells what a user may. A port that there is not is marked as healthy: who may not do
+/// that is told so, and whatever else the server makes of it, nothing changes.
+Result<void> UfmTarget::check_rights() {
+  auto question = put_call(healthy_body(kNoPort));
+  question.accepted = {400, 404, 422};
+  const auto said = api_.rest->call(question);
+  if (said) return {};
+  return fail(said.error().kind, "nothing was changed: {}", said.error().message);
+}
+
+Result<std::vector<UnhealthyPort>> UfmTarget::read_unhealthy() {
+  WEFT_TRY(const auto said, api_.rest->call({.path = api_.root + "/app/unhealthy_ports"}));
+  return parse_unhealthy_ports(said);
+}
+
+Result<std::vector<Standing>> UfmTarget::read(std::span<const std::string> objects) {
+  WEFT_TRY(const auto unhealthy, read_unhealthy());
+  WEFT_TRY(const auto said, api_.rest->call({.path = api_.root + "/resources/ports"}));
+  WEFT_TRY(const auto ports, parse_ufm_ports(said));
+  links_.emplace(fabric_, ports, unhealthy, max_isolated_);
+  std::vector<bool> asked(fabric_.link_count(), false);
+  std::vector<Standing> standings;
+  for (const std::string& object : objects) {
+    if (fabric_.find_node(object)) continue;  // a host
+    const auto link = fabric_.find_link(object);
+    if (!link) {
+      standings.push_back({.object = object, .text = link.error().message, .is_known = false});
+      continue;
+    }
+    asked[link->value()] = true;
+    const auto seen = links_->seen(*link);
+    standings.push_back({.object = object,
+                         .whose = seen.state == UfmLinks::State::isolated   ? Whose::weft
+                                  : seen.state == UfmLinks::State::reported ? Whose::others
+                                                                            : Whose::nobody,
+                         .text = seen.text,
+                         .is_known = seen.state != UfmLinks::State::unknown});
+  }
+  for (std::uint32_t i = 0; i < fabric_.link_count(); ++i) {
+    const LinkId link(i);
+    if (asked[i]) continue;
+    const auto seen = links_->seen(link);
+    if (seen.state == UfmLinks::State::isolated || seen.state == UfmLinks::State::reported)
+      standings.push_back({.object = fabric_.name_of(link), .whose = Whose::others, .text = seen.text});
+  }
+  return standings;
+}
+
+Result<UfmEnd> UfmTarget::end_of(const Change& change) const {
+  if (!links_) return fail(ErrorKind::internal, "UFM was not read");
+  WEFT_TRY(const auto link, fabric_.find_link(change.object));
+  if (change.act == Act::put) return links_->end_to_isolate(link);
+  const auto seen = links_->seen(link);
+  if (seen.isolated.empty()) return fail(ErrorKind::conflict, "it is not isolated, but {}", seen.text);
+  return seen.isolated.front();
+}
+
+std::vector<std::string> UfmTarget::prepare(std::span<Change> changes) {
+  std::vector<std::string> refusals;
+  if (links_) links_->restart();
+  for (const Change& change : changes)
+    if (change.act == Act::take && links_) links_->give_back();  // made before the first is put
+  for (Change& change : changes) {
+    const auto end = end_of(change);
+    refusals.push_back(end ? "" : end.error().message);
+    if (!end) continue;
+    if (change.act == Act::put) change.set = isolated_at(*end);
+    if (change.act == Act::pass) change.set = change.before;
+    change.undo = change.act == Act::pass ? "" : typed(*end, change.act == Act::take);
+    if (const auto link = fabric_.find_link(change.object); change.act == Act::put && link)
+      links_->take_out(*link);
+  }
+  return refusals;
+}
+
+std::vector<UfmTarget::Ask> UfmTarget::plan(std::span<const Change> changes, Result<void>& first) {
+  std::vector<Ask> asks;
+  const auto refuse = [&](const Change& change, const std::string& why) {
+    keep(first, {ErrorKind::conflict, fmt::format("{}: {}", change.object, why)});
+  };
+  for (const Change& change : changes) {
+    if (change.act == Act::pass) continue;  // what stands there stays
+    const bool isolates = change.act == Act::put;
+    const auto end = end_of(change);
+    if (!end) {
+      refuse(change, end.error().message);
+    } else if ((isolates ? change.set : change.before) != isolated_at(*end)) {
+      refuse(change, "it is another port by now: sync again");
+    } else {
+      asks.push_back({*end, isolates});
+      if (const auto link = fabric_.find_link(change.object); isolates && link) links_->take_out(*link);
+    }
+  }
+  return asks;
+}
+
+Result<void> UfmTarget::apply(std::span<const Change> changes) {
+  Result<void> first;
+  std::vector<Ask> asked;
+  int silent = 0;
+  // A call for each: a port that is refused keeps no other from its turn.
+  for (const Ask& ask : plan(changes, first)) {
+    const auto said =
+        api_.rest->call(put_call(ask.isolates ? isolate_body(ask.end.id) : healthy_body(ask.end.id)));
+    if (said) {
+      asked.push_back(ask);
+      silent = 0;
+      continue;
+    }
+    keep(first, {said.error().kind, fmt::format("{}: {}", ask.end.name, said.error().message)});
+    silent = leaves_open(said.error()) ? silent + 1 : 0;
+    if (silent == kMaxSilent) break;
+  }
+  if (const auto held = wait_for(asked); !held) keep(first, held.error());
+  return first;
+}
+
+Result<void> UfmTarget::wait_for(const std::vector<Ask>& asked) {
+  if (asked.empty()) return {};
+  const auto end = wait_.now() + wait_.limit;
+  while (true) {
+    const auto listed = read_unhealthy();
+    if (!listed && !leaves_open(listed.error())) return pass_on(listed);
+    const auto waits = [&](const Ask& ask) {
+      const bool is_listed = listed && std::ranges::any_of(*listed, [&](const UnhealthyPort& port) {
+                               return port.id == ask.end.id && port.is_manual();
+                             });
+      return !listed || is_listed != ask.isolates;
+    };
+    const auto waiting = std::ranges::find_if(asked, waits);
+    if (waiting == asked.end()) return {};
+    if (wait_.now() + wait_.interval > end)
+      return fail(ErrorKind::timeout, "UFM took the change, but after {:.3g} s {} is {} there",
+                  std::chrono::duration<double>(wait_.limit).count(), waiting->end.name,
+                  !listed             ? "not known how: " + listed.error().message
+                  : waiting->isolates ? "not isolated"
+                                      : "still isolated");
+    wait_.sleep(wait_.interval);
+  }
+}
+
+std::string UfmTarget::typed(const UfmEnd& end, bool isolates) const {
+  return curl_line(api_.url + api_.root, api_.user, isolates ? isolate_body(end.id) : healthy_body(end.id));
+}
+
+std::string UfmTarget::by_hand(const Change& change) const {
+  return fmt::format("PUT {}/app/unhealthy_ports for a port of {}: {}", api_.root, change.object,
+                     change.act == Act::put ? "UNHEALTHY, isolate" : "HEALTHY");
+}
+
+}  // namespace weft::exports

@@ -1,0 +1,68 @@
+// UfmTarget: takes cables of an InfiniBand fabric out of its routes by NVIDIA UFM Enterprise: their ports are
+// marked as unhealthy with the action `isolate`, and as healthy to come back. UFM keeps no text with a port,
+// so that a mark is ours where the ledger has it; what others isolated is left alone.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "balancer/export/translate.hpp"
+#include "balancer/export/ufm_api.hpp"
+#include "balancer/export/ufm_links.hpp"
+
+namespace weft::exports {
+
+/// How long UFM may take until it lists what it was asked for, by whose clock.
+struct UfmWait {
+  std::function<Nanoseconds()> now;  // of a clock that does not jump
+  std::function<void(Nanoseconds)> sleep;
+  Nanoseconds limit = std::chrono::seconds(60);    // of OpenSM's sweep with all of its changes
+  Nanoseconds interval = std::chrono::seconds(1);  // between two looks
+};
+/// By the clock of the machine.
+UfmWait wait_of_machine();
+
+/// Cables that may be isolated at a time where nobody says.
+inline constexpr std::size_t kMaxIsolated = 8;
+
+class UfmTarget : public Target {
+ public:
+  /// The fabric must outlive it. `max_isolated`: cables, by whomever they are isolated.
+  UfmTarget(const Fabric& fabric, UfmApi api, UfmWait wait, std::size_t max_isolated = kMaxIsolated)
+      : fabric_(fabric), api_(std::move(api)), wait_(std::move(wait)), max_isolated_(max_isolated) {}
+
+  std::string_view name() const override { return "ufm"; }
+  Translation translate(const blacklist::Ledger& ledger, const Fabric& fabric,
+                        const blacklist::Policy& policy) const override {
+    return translate_for_ufm(ledger, fabric, policy);
+  }
+  Result<void> check_rights() override;
+  /// Also of cables that nobody asked for and that are out of use: they count for the caps.
+  Result<std::vector<Standing>> read(std::span<const std::string> objects) override;
+  std::vector<std::string> prepare(std::span<Change> changes) override;
+  /// Ends when UFM lists what was asked for, or after the time for that.
+  Result<void> apply(std::span<const Change> changes) override;
+  std::string by_hand(const Change& change) const override;
+
+ private:
+  struct Ask {
+    UfmEnd end;
+    bool isolates = false;
+  };
+  RestCall put_call(std::string body) const;
+  Result<std::vector<UnhealthyPort>> read_unhealthy();
+  /// At which end, by what read() saw.
+  Result<UfmEnd> end_of(const Change& change) const;
+  /// What is to be asked, where nothing speaks against it; each with those before it out of use.
+  std::vector<Ask> plan(std::span<const Change> changes, Result<void>& first);
+  Result<void> wait_for(const std::vector<Ask>& asked);
+  std::string typed(const UfmEnd& end, bool isolates) const;
+
+  const Fabric& fabric_;
+  UfmApi api_;
+  UfmWait wait_;
+  std::size_t max_isolated_;
+  std::optional<UfmLinks> links_;  // as read() saw them
+};
+
+}  // namespace weft::exports
