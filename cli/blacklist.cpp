@@ -7,6 +7,7 @@
 
 #include "balancer/blacklist/from_diagnosis.hpp"
 #include "balancer/export/jsonl.hpp"
+#include "cli/blacklist_target.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/words.hpp"
@@ -16,8 +17,6 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> kTargetsOfSync{"slurm", "kubernetes", "opensm",
-                                                         "ufm",   "sonic",      "cumulus"};
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
 constexpr std::array<Command, 14> kWords{{
@@ -51,7 +50,7 @@ constexpr std::array<Command, 14> kWords{{
 Result<void> check_target(const po::variables_map& values) {
   const auto target = text_option(values, "to");
   if (!target) return fail(ErrorKind::usage, "no target is named: expected --to jsonl");
-  if (std::ranges::find(kTargetsOfSync, *target) != kTargetsOfSync.end())
+  if (std::ranges::find(kNamedTargets, *target) != kNamedTargets.end())
     return fail(ErrorKind::not_supported, "--to {}: weft blacklist sync does that, from a ledger", *target);
   if (*target == "nccl")
     return fail(ErrorKind::not_supported, "--to nccl: weft blacklist env does that, from a ledger");

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 
@@ -23,8 +22,6 @@ using exports::Target;
 
 constexpr auto kMaxCall = std::chrono::minutes(10);
 constexpr std::string_view kProgram = "exec:";
-constexpr std::array<std::string_view, 6> kTargets{"slurm", "kubernetes", "opensm",
-                                                   "ufm",   "sonic",      "cumulus"};
 constexpr auto kUfmOptions = {"ufm-server",     "ufm-user", "ufm-password-file",
                               "ufm-token-file", "ufm-ca",   "ufm-max-isolated"};
 constexpr auto kKubernetesOptions = {"kube-server", "kube-token-file", "kube-ca",
@@ -135,17 +132,16 @@ Result<std::unique_ptr<Target>> open_ufm(const po::variables_map& values, const 
 Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, const Fabric& fabric) {
   const auto to = text_option(values, "to");
   if (!to)
-    return fail(
-        ErrorKind::usage,
-        "no target is named: expected --to slurm, kubernetes, opensm, ufm, sonic, cumulus or exec:PROGRAM");
+    return fail(ErrorKind::usage, "no target is named: expected --to {} or exec:PROGRAM",
+                fmt::join(kNamedTargets, ", "));
   WEFT_TRY(const auto given, read_option(values, "call-limit", parse_span));
   if (given && (*given < std::chrono::seconds(1) || *given > kMaxCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
   const Nanoseconds limit = given.value_or(exports::SlurmCalls().limit);
   const bool is_program = to->starts_with(kProgram) && to->size() > kProgram.size();
-  if (!is_program && std::ranges::find(kTargets, *to) == kTargets.end())
+  if (!is_program && std::ranges::find(kNamedTargets, *to) == kNamedTargets.end())
     return fail(ErrorKind::not_supported, "--to {}: expected {} or exec:PROGRAM", *to,
-                fmt::join(kTargets, ", "));
+                fmt::join(kNamedTargets, ", "));
   if (*to != "kubernetes")
     for (const char* name : kKubernetesOptions)
       if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to kubernetes", name);
@@ -162,7 +158,8 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(exports::SlurmCalls{.limit = limit});
   if (*to == "kubernetes") return open_kubernetes(values, fabric, limit);
   if (*to == "ufm") return open_ufm(values, fabric, limit);
-  return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), limit);
+  if (is_program) return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), limit);
+  return fail(ErrorKind::not_supported, "--to {}: this target is named, but nothing opens it", *to);
 }
 
 void add_target_options(OptionParser& parser) {

@@ -1,12 +1,18 @@
 // What a blacklist is synchronized with: the options that name a target, and the target that they name.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <string_view>
 
 #include "balancer/export/target.hpp"
 #include "cli/options.hpp"
 
 namespace weft::cli {
+
+/// Those with a name; any other is a program (exec:PROGRAM).
+inline constexpr std::array<std::string_view, 6> kNamedTargets{"slurm", "kubernetes", "opensm",
+                                                               "ufm",   "sonic",      "cumulus"};
 
 void add_target_options(OptionParser& parser);
 

@@ -123,7 +123,7 @@ class Drawn {
     std::fflush(stdout);
   }
 
-  static Share sum_of(const std::array<Share, 4>& shares) {
+  static Share sum_of(const std::array<Share, kCausesDrawn.size()>& shares) {
     Share all;
     for (const Share& share : shares) all += share;
     return all;
@@ -199,7 +199,7 @@ class Drawn {
   }
 
   void report_sets(const std::string& what, const DrawnScore& score,
-                   const std::array<const char*, 4>& targets) {
+                   const std::array<const char*, kCausesDrawn.size()>& targets) {
     for (std::size_t i = 0; i < kCausesDrawn.size(); ++i)
       add(fmt::format("named_or_set_{}_{}", to_string(kCausesDrawn[i]), what), score.named_or_set[i],
           targets[i]);

@@ -38,15 +38,15 @@ std::size_t index_of(Cause cause);
 struct DrawnScore {
   std::size_t trials = 0;
   std::size_t false_healthy = 0;
-  std::size_t false_healthy_hidden = 0;  // of these, those whose faults no row knows of
-  std::array<Share, 4> told;             // of faulty channels, those that the rows tell
-  std::array<Share, 4> named;            // of the told
-  std::array<Share, 4> named_or_set;     // of the open cables
-  std::array<std::size_t, 4> hidden{};   // cables
-  Share untested;                        // of the hidden cables of rate faults, those said to be untested
-  Share wrong_names;                     // `good`: the wrong ones, of all names
-  std::size_t wrong_causes = 0;          // of the wrong names, those of a channel with another fault
-  std::size_t false_sets = 0;            // sets without a truth
+  std::size_t false_healthy_hidden = 0;                   // of these, those whose faults no row knows of
+  std::array<Share, kCausesDrawn.size()> told;            // of faulty channels, those that the rows tell
+  std::array<Share, kCausesDrawn.size()> named;           // of the told
+  std::array<Share, kCausesDrawn.size()> named_or_set;    // of the open cables
+  std::array<std::size_t, kCausesDrawn.size()> hidden{};  // cables
+  Share untested;                // of the hidden cables of rate faults, those said to be untested
+  Share wrong_names;             // `good`: the wrong ones, of all names
+  std::size_t wrong_causes = 0;  // of the wrong names, those of a channel with another fault
+  std::size_t false_sets = 0;    // sets without a truth
   std::size_t cable_called_switch = 0;
   std::size_t sets = 0;          // with a truth
   std::size_t alternatives = 0;  // in these
