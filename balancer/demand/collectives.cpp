@@ -14,14 +14,14 @@ struct Named {
   Collective collective;
   std::string_view name;
 };
-constexpr std::array<Named, 8> kNames{{{Collective::ring, "ring"},
-                                       {Collective::recursive_doubling, "recursive-doubling"},
-                                       {Collective::halving_doubling, "halving-doubling"},
-                                       {Collective::tree, "tree"},
-                                       {Collective::all_to_all, "all-to-all"},
-                                       {Collective::reduce_scatter, "reduce-scatter"},
-                                       {Collective::all_gather, "all-gather"},
-                                       {Collective::pipeline, "pipeline"}}};
+constexpr auto kNames = std::to_array<Named>({{Collective::ring, "ring"},
+                                              {Collective::recursive_doubling, "recursive-doubling"},
+                                              {Collective::halving_doubling, "halving-doubling"},
+                                              {Collective::tree, "tree"},
+                                              {Collective::all_to_all, "all-to-all"},
+                                              {Collective::reduce_scatter, "reduce-scatter"},
+                                              {Collective::all_gather, "all-gather"},
+                                              {Collective::pipeline, "pipeline"}});
 
 using Ranks = std::span<const PortId>;
 

@@ -34,6 +34,8 @@ constexpr std::size_t kExtendedSize = 40;
 constexpr std::size_t kWideErrorsSize = 176;
 constexpr std::size_t kClassPortInfoHead = 8;
 
+static_assert(!kFields.back().name.empty(), "a row for each counter");
+
 const Field& field(IbCounter counter) { return kFields[static_cast<std::size_t>(counter)]; }
 
 std::uint64_t read(ByteSpan data, IbCounter counter) {

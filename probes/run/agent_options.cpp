@@ -20,7 +20,8 @@ const Words<MemoryOf> kMemories{{MemoryOf::host, "host"}, {MemoryOf::gpu, "gpu"}
 
 template <class T>
 std::string_view word_of(const Words<T>& words, T value) {
-  return std::ranges::find(words, value, &Words<T>::value_type::first)->second;
+  const auto at = std::ranges::find(words, value, &Words<T>::value_type::first);
+  return at == words.end() ? "" : at->second;
 }
 
 template <class T>
