@@ -144,7 +144,7 @@ TEST_F(BlacklistExec, WhatAProgramBeganBeforeItWasEndedIsCompletedByTheNext) {
   // It does the work in a process of a session of its own, long after its time is over.
   program(good.substr(0, good.find("case $1")) + "[ $1 != apply ] || { echo x > late; sleep 60; }\n" +
           good.substr(good.find("case $1")));
-  const auto applied = run({"sync", "--to", "exec:" + here("site"), "--call-limit", "1s", "--apply"});
+  const auto applied = run({"sync", "--to", "exec:" + here("site"), "--call-limit", "5s", "--apply"});
   EXPECT_NE(applied.status, 0);
   EXPECT_TRUE(std::filesystem::exists(here("drains/late")));
   set_mark("host1", "weft: planned host1 id=f:1 line card");

@@ -89,7 +89,7 @@ TEST(WatchFaults, AServerKilledUnderLoadLosesNoAcknowledgedWindowAndDoublesNone)
   }
   ASSERT_TRUE(sender.finish()) << "all are acknowledged in the end";
   EXPECT_EQ(sender.acknowledged().size(), sender.sent());
-  EXPECT_GT(sender.sent(), 1000u);
+  EXPECT_GT(sender.sent(), 100u) << "there was no load";
   const auto until = std::chrono::steady_clock::now() + kSoon;
   while (read.size() < sender.sent() && std::chrono::steady_clock::now() < until) fetch_some(200ms);
   EXPECT_FALSE(fetch_some(200ms)) << "nothing more comes";
