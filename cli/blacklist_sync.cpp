@@ -62,6 +62,8 @@ struct Place {
 };
 
 Result<Place> open_place(const po::variables_map& values, bool apply) {
+  if (apply && values["output"].as<std::string>() != "table")
+    return fail(ErrorKind::usage, "-o goes with a dry run: --apply prints what it did");
   WEFT_TRY(const auto policy, read_policy(values));
   WEFT_TRY(auto ledger, open_ledger(values, apply ? Database::Access::write : Database::Access::read));
   auto opened = std::make_unique<OpenedLedger>(std::move(ledger));
@@ -128,8 +130,6 @@ Result<void> write_figures(const po::variables_map& values, const Site& site) {
 
 Result<int> sync(const po::variables_map& values) {
   const bool apply = values.count("apply") != 0;
-  if (apply && values["output"].as<std::string>() != "table")
-    return fail(ErrorKind::usage, "-o goes with a dry run: --apply prints what it did");
   WEFT_TRY(auto place, open_place(values, apply));
   const Site site = place.site();
   WEFT_TRY(auto ledger, site.ledger.read());
@@ -191,7 +191,7 @@ Result<int> check(const po::variables_map& values) {
     for (const Mark& mark : entry.marks)
       if (mark.target == site.target.name())
         table.add({mark.object, std::to_string(entry.id.value()),
-                   mark.read_back ? mark.set : "not known: " + mark.set, what_stands(look, mark.object)});
+                   mark.is_open() ? "not known: " + mark.set : mark.set, what_stands(look, mark.object)});
   for (const std::string& object : look.plan.orphans) table.add({object, "", "", what_stands(look, object)});
   fmt::print("{}", table.text(terminal_columns()));
   say(look.plan, look.translation);

@@ -21,6 +21,8 @@ namespace {
 using exports::Target;
 
 constexpr auto kMaxCall = std::chrono::minutes(10);
+/// Of one over REST: so long a server that never ends its answer's head may fill memory.
+constexpr auto kMaxRestCall = std::chrono::minutes(1);
 constexpr std::string_view kProgram = "exec:";
 constexpr auto kUfmOptions = {"ufm-server",     "ufm-user", "ufm-password-file",
                               "ufm-token-file", "ufm-ca",   "ufm-max-isolated"};
@@ -75,7 +77,7 @@ Result<exports::KubernetesServer> kubernetes_server(const po::variables_map& val
   if (const auto token = text_option(values, "kube-token-file")) server.token = *token;
   if (const auto ca = text_option(values, "kube-ca")) server.ca = *ca;
   if (server.token.empty() && !server.url.starts_with("http://"))
-    return fail(ErrorKind::usage, "--kube-server {}: expected --kube-token-file FILE", server.url);
+    return fail(ErrorKind::usage, "--kube-server: expected --kube-token-file FILE");
   return server;
 }
 
@@ -137,6 +139,8 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   WEFT_TRY(const auto given, read_option(values, "call-limit", parse_span));
   if (given && (*given < std::chrono::seconds(1) || *given > kMaxCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
+  if (given && *given > kMaxRestCall && (*to == "kubernetes" || *to == "ufm"))
+    return fail(ErrorKind::usage, "--call-limit: expected 1s to 1m with --to {}", *to);
   const Nanoseconds limit = given.value_or(exports::SlurmCalls().limit);
   const bool is_program = to->starts_with(kProgram) && to->size() > kProgram.size();
   if (!is_program && std::ranges::find(kNamedTargets, *to) == kNamedTargets.end())

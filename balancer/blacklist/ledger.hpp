@@ -38,12 +38,14 @@ std::optional<EntryState> parse_entry_state(std::string_view text);
 /// What stands at a target because of an entry, written before it is set (an intent) and once it was read
 /// back.
 struct Mark {
-  std::string target;  // slurm
-  std::string object;  // gpu001
-  std::string before;  // what stood there, to be put back
-  std::string set;     // what we put there
-  UtcTime at{};
-  std::optional<UtcTime> read_back = std::nullopt;  // absent: an intent, which may or may not stand there
+  std::string target;                               // slurm
+  std::string object;                               // gpu001
+  std::string before;                               // what stood there, to be put back
+  std::string set;                                  // what we put there
+  UtcTime at{};                                     // asked for, or not seen any more, since then
+  std::optional<UtcTime> read_back = std::nullopt;  // seen there, the last time that it was news
+  /// It may or may not stand there: an intent, or one that is not seen any more.
+  bool is_open() const { return !read_back || *read_back < at; }
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 

@@ -131,20 +131,19 @@ Result<void> KubernetesTarget::make(const Change& change) {
 }
 
 Result<void> KubernetesTarget::apply(std::span<const Change> changes) {
-  Result<void> first;
+  Failures failures;
   int silent = 0;
   for (const Change& change : changes) {
     const auto done = make(change);
     if (done) silent = 0;
     if (done) continue;
-    if (first) first = done;
+    failures.add(done.error());
     // A server that does not answer is not asked for each of many; one node that is refused, or slow, keeps
     // no other from its turn.
-    const auto kind = done.error().kind;
-    silent = kind == ErrorKind::timeout || kind == ErrorKind::absent ? silent + 1 : 0;
-    if (silent == kMaxSilent) return first;
+    silent = leaves_open(done.error()) ? silent + 1 : 0;
+    if (silent == kMaxSilent) break;
   }
-  return first;
+  return failures.result();
 }
 
 std::string KubernetesTarget::subject_of(const std::string& object) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -17,12 +18,13 @@ using blacklist::Entry;
 using blacklist::Mark;
 
 constexpr std::string_view kSchema = "weft.changes/1";
+constexpr std::array<std::string_view, 3> kSeen{"stands", "is forgotten", "is looked for again"};
 
 class Planner {
  public:
   Planner(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
-          std::span<const Standing> standings, const blacklist::Caps& caps)
-      : target_(target), ledger_(ledger), fabric_(fabric), capacity_(fabric, caps) {
+          std::span<const Standing> standings, const blacklist::Caps& caps, UtcTime now)
+      : target_(target), ledger_(ledger), fabric_(fabric), now_(now), capacity_(fabric, caps) {
     for (const Standing& standing : standings) {
       standings_.emplace(standing.object, &standing);
       if (whose(standing) == Whose::others) take_out(standing.object, {});
@@ -48,6 +50,7 @@ class Planner {
     for (const auto& [object, standing] : standings_)
       if (is_orphan(*standing)) plan_.orphans.push_back(object);
     std::ranges::sort(plan_.orphans);
+    if (waits_) hold_puts();
     return std::move(plan_);
   }
 
@@ -105,6 +108,9 @@ class Planner {
       plan_.left_alone.push_back(fmt::format("{}: left as it is: {}", object, at->second->text));
       return;
     }
+    for (const auto& [entry, mark] : its.marks)
+      if (const auto where = target_.left_behind(object, mark->set))
+        return plan_.left_alone.push_back(fmt::format("{}: left as it is: {}", object, *where));
     switch (whose(*at->second)) {
       case Whose::nobody:
         return free(*at->second, its);
@@ -118,7 +124,37 @@ class Planner {
     }
   }
 
+  /// Though the target does not show it.
+  bool may_stand(const Mark& mark) const {
+    const auto lag = target_.lag();
+    return lag.count() > 0 && (!mark.is_open() || std::chrono::abs(now_ - mark.at) < lag);
+  }
+  void wait_for(const std::string& object, const Object& its) {
+    waits_ = true;
+    take_out(object, its);
+    for (const auto& [entry, mark] : its.marks)
+      if (!mark->is_open()) settle(*entry, object, Plan::Seen::missing, "it is not there as it was");
+    plan_.left_alone.push_back(
+        fmt::format("{}: left as it is: its mark is not seen at {}, which is believed after {} min", object,
+                    target_.name(), std::chrono::ceil<std::chrono::minutes>(target_.lag()).count()));
+  }
+
+  /// With ways counted that may be none.
+  void hold_puts() {
+    std::erase_if(plan_.changes, [this](const Change& change) {
+      if (change.act != Act::put) return false;
+      plan_.left_alone.push_back(
+          fmt::format("{}: held back while a mark is not seen at {}", change.object, target_.name()));
+      return true;
+    });
+  }
+
   void free(const Standing& standing, const Object& its) {
+    // What was only asked for is asked for anew while it is wanted: that forgets nothing.
+    const auto waits = [&](const Marked& m) {
+      return may_stand(*m.mark) && (m.mark->read_back || !its.wanted_by(m.entry->id));
+    };
+    if (std::ranges::any_of(its.marks, waits)) return wait_for(standing.object, its);
     bool is_undone = false;
     for (const auto& [entry, mark] : its.marks)
       is_undone = is_undone || (mark->read_back && standing.lasts && its.wanted_by(entry->id));
@@ -128,7 +164,8 @@ class Planner {
     }
     if (its.demands.empty()) return forget(standing.object, its, nullptr, "it is off");
     const Demand& demand = *its.demands.front();
-    forget(standing.object, its, nullptr, "it is off");  // a put writes its intent anew
+    for (const auto& [entry, mark] : its.marks)  // a put writes its intent anew
+      if (!may_stand(*mark)) settle(*entry, standing.object, Plan::Seen::gone, "it is off");
     if (const auto broken = capacity_.broken_by(demand.effect)) {
       plan_.left_alone.push_back(
           fmt::format("{}: held back, with what others took out of use: {}", standing.object, *broken));
@@ -146,7 +183,8 @@ class Planner {
     if (ours == its.marks.end() && !standing.mark) {
       // Whoever did that, what is ours there may stand beneath it: it is told once nothing does.
       if (!its.demands.empty() || !its.marks.empty())
-        plan_.left_alone.push_back(fmt::format("{}: it is off already, and not by weft", standing.object));
+        plan_.left_alone.push_back(
+            fmt::format("{}: it is off already, and not by weft: {}", standing.object, standing.text));
       return;
     }
     if (ours == its.marks.end()) {
@@ -163,7 +201,7 @@ class Planner {
       const Demand& demand = still == its.demands.end() ? *its.demands.front() : **still;
       return change(Act::pass, standing, demand.set, demand.entry);
     }
-    if (!ours->mark->read_back) settle(entry, standing.object, true, standing.text);
+    if (ours->mark->is_open()) settle(entry, standing.object, Plan::Seen::standing, standing.text);
   }
 
   void change(Act act, const Standing& standing, const std::string& set, EntryId entry) {
@@ -178,20 +216,22 @@ class Planner {
     made.undo = target_.by_hand(back);
     plan_.changes.push_back(std::move(made));
   }
-  void settle(const Entry& entry, const std::string& object, bool stands, std::string text) {
-    plan_.settled.push_back({entry.id, object, stands, std::move(text)});
+  void settle(const Entry& entry, const std::string& object, Plan::Seen seen, std::string text) {
+    plan_.settled.push_back({entry.id, object, seen, std::move(text)});
   }
   void forget(const std::string& object, const Object& its, const Mark* but, const std::string& text) {
     for (const auto& [entry, mark] : its.marks)
-      if (mark != but) settle(*entry, object, false, text);
+      if (mark != but) settle(*entry, object, Plan::Seen::gone, text);
   }
 
   const Target& target_;
   const blacklist::Ledger& ledger_;
   const Fabric& fabric_;
+  const UtcTime now_;
   blacklist::Capacity capacity_;
   std::unordered_map<std::string, const Standing*> standings_;
   std::map<std::string, Object> objects_;
+  bool waits_ = false;  // for what a target may show yet
   Plan plan_;
 };
 
@@ -205,8 +245,8 @@ std::string line_of(const Change& change) {
 
 Plan plan_changes(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
                   const Translation& translation, std::span<const Standing> standings,
-                  const blacklist::Caps& caps) {
-  return Planner(target, ledger, fabric, standings, caps).run(translation);
+                  const blacklist::Caps& caps, UtcTime now) {
+  return Planner(target, ledger, fabric, standings, caps, now).run(translation);
 }
 
 std::vector<std::string> objects_to_read(std::string_view target, const blacklist::Ledger& ledger,
@@ -227,9 +267,9 @@ std::vector<std::string> objects_to_read(std::string_view target, const blacklis
 std::string diff_of(const Plan& plan) {
   std::string text;
   for (const Change& change : plan.changes) text += line_of(change);
-  for (const auto& [entry, object, stands, why] : plan.settled)
+  for (const auto& [entry, object, seen, why] : plan.settled)
     text += fmt::format("ledger: the mark of entry {} on {} {}: {}\n", entry.value(), object,
-                        stands ? "stands" : "is forgotten", why);
+                        kSeen[static_cast<std::size_t>(seen)], why);
   for (const auto& [entry, object] : plan.undone)
     text += fmt::format("ledger: entry {} goes to hold: somebody put {} back\n", entry.value(), object);
   return text;
@@ -251,9 +291,11 @@ std::string changes_json(const blacklist::Ledger& ledger, std::string_view targe
     changes.push_back(std::move(one));
   }
   auto& settled = tree["settled"] = DocumentTree::array();
-  for (const auto& [entry, object, stands, why] : plan.settled) {
+  for (const auto& [entry, object, seen, why] : plan.settled) {
+    if (seen == Plan::Seen::missing) continue;  // left_alone has it
     DocumentTree one;
-    one["entry"] = entry.value(), one["object"] = object, one["stands"] = stands, one["why"] = why;
+    one["entry"] = entry.value(), one["object"] = object;
+    one["stands"] = seen == Plan::Seen::standing, one["why"] = why;
     settled.push_back(std::move(one));
   }
   auto& undone = tree["undone"] = DocumentTree::array();

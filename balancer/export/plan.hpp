@@ -13,11 +13,12 @@ namespace weft::exports {
 
 struct Plan {
   std::vector<Change> changes;
-  /// Marks of the ledger of which the target shows what became of them: they stand, or are to be forgotten.
+  /// Marks of the ledger of which the target shows what became of them.
+  enum class Seen : std::uint8_t { standing, gone, missing };  // missing: for the first time, it may be back
   struct Settled {
     EntryId entry{};
     std::string object;
-    bool stands = false;
+    Seen seen = Seen::gone;
     std::string text;  // what it means, for people
     friend bool operator==(const Settled&, const Settled&) = default;
   };
@@ -40,7 +41,7 @@ struct Plan {
 /// Marks of entries whose subject the fabric has no more stay as they are.
 Plan plan_changes(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
                   const Translation& translation, std::span<const Standing> standings,
-                  const blacklist::Caps& caps);
+                  const blacklist::Caps& caps, UtcTime now);
 
 /// What would be asked of read(): each once.
 std::vector<std::string> objects_to_read(std::string_view target, const blacklist::Ledger& ledger,

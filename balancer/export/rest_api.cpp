@@ -49,9 +49,16 @@ bool all_of(std::string_view text, std::string_view others) {
   });
 }
 
+/// Of a URL with a user and a password, which may have any characters, what stands behind them.
+std::string without_user(const std::string& url) {
+  const auto at = url.rfind('@');
+  return at == std::string::npos ? url : std::string(kDots) + url.substr(at);
+}
+
 Result<Place> place_of(const std::string& url) {
   const auto refused = [&](std::string_view why) {
-    return fail(ErrorKind::usage, "'{}': {}; expected https://HOST[:PORT]", outside_text(url), why);
+    return fail(ErrorKind::usage, "'{}': {}; expected https://HOST[:PORT]", outside_text(without_user(url)),
+                why);
   };
   Place place;
   std::string_view rest = url;

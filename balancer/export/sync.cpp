@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "topology/base/outside_text.hpp"
 
@@ -92,7 +93,7 @@ class Batch {
     if (!entry) return false;
     if (change.act == Act::take) {
       Mark* mark = mark_in(entry, change.target, change.object);
-      if (mark) mark->read_back.reset();
+      if (mark) mark->read_back.reset(), mark->at = now();
       return mark != nullptr;
     }
     if (entry->state != EntryState::active) return false;
@@ -103,6 +104,9 @@ class Batch {
           mark->read_back.reset();
           before = mark->before;
         }
+    if (const Mark* mark = mark_in(entry, change.target, change.object);
+        mark && shows_late() && change.act == Act::put && mark->set == change.set)
+      asked_before_.insert(change.object);
     forget(entry, change.target, change.object);
     entry->marks.push_back({change.target, change.object, before, change.set, now()});
     return true;
@@ -128,13 +132,16 @@ class Batch {
     const Standing* standing = at(after_, change);
     Mark* mark = mark_in(entry, change.target, change.object);
     // What was put meanwhile where nothing of ours was tried is somebody else's, though it looks the same.
-    const bool was_tried = change.act != Act::put || is_as_planned(change);
+    const bool was_tried =
+        change.act != Act::put || is_as_planned(change) || asked_before_.contains(change.object);
     const bool is_there = was_tried && stands(standing, change.entry, mark);
     const bool it_stands = is_there && (change.act == Act::take || standing->in_effect);
-    const bool is_done = it_stands == (change.act != Act::take);
+    const bool is_over = !is_there && is_known(standing) &&
+                         (change.act == Act::take ? has_come_off(change) : !may_come_yet(change, was_tried));
+    const bool is_done = change.act == Act::take ? !it_stands && has_come_off(change) : it_stands;
     if (it_stands && mark)
       mark->read_back = now();
-    else if (!is_there && is_known(standing) && (change.act == Act::take || !may_come_yet(was_tried)))
+    else if (is_over)
       forget(entry, change.target, change.object);
     if (change.act == Act::pass)
       for (Entry& other : ledger.entries)
@@ -146,10 +153,13 @@ class Batch {
   }
   /// What was ended for its time may have begun something that goes on, and a port may show late that it is
   /// disabled: an intent does no harm, a mark that nobody knows of does.
-  bool may_come_yet(bool was_tried) const {
-    if (!was_tried || site_.target.may_cut_off()) return was_tried;
-    return !said_ && (said_.error().kind == ErrorKind::timeout || said_.error().kind == ErrorKind::absent);
+  bool may_come_yet(const Change& change, bool was_tried) const {
+    if (!was_tried || site_.target.may_cut_off() || asked_before_.contains(change.object)) return was_tried;
+    return said_ ? shows_late() : leaves_open(said_.error());
   }
+  /// What is not shown any more though nobody took it off may be there all the same.
+  bool has_come_off(const Change& change) const { return !shows_late() || (said_ && is_as_planned(change)); }
+  bool shows_late() const { return site_.target.lag().count() > 0; }
   /// Whose mark was to be passed on. Null: it was; of a standing without an id nothing else would tell.
   void close_other(Entry& other, const Change& change, const Standing* standing) {
     Mark* mark = mark_in(&other, change.target, change.object);
@@ -171,6 +181,7 @@ class Batch {
   const Site& site_;
   std::vector<Change> changes_;
   std::vector<std::string> objects_;
+  std::set<std::string> asked_before_;  // for the same, and not shown when it was planned
   Standings before_, after_;
   Result<void> said_;
   std::vector<LedgerEvent> events_;
@@ -195,6 +206,12 @@ Result<void> respect(const Site& site, Look& look) {
   return {};
 }
 
+EventKind kind_of(Plan::Seen seen) {
+  return seen == Plan::Seen::standing ? EventKind::applied
+         : seen == Plan::Seen::gone   ? EventKind::taken_off
+                                      : EventKind::not_applied;
+}
+
 /// Writes what the target showed of marks of the ledger.
 Result<void> settle(const Site& site, std::span<const Plan::Settled> settled) {
   if (settled.empty()) return {};
@@ -202,14 +219,16 @@ Result<void> settle(const Site& site, std::span<const Plan::Settled> settled) {
   const auto target = site.target.name();
   WEFT_TRY(const auto stepped, site.ledger.change(now, [&](Ledger read) -> Result<Stepped> {
     std::vector<LedgerEvent> events;
-    for (const auto& [id, object, stands, why] : settled) {
+    for (const auto& [id, object, seen, why] : settled) {
       Entry* entry = find(read, id);
       Mark* mark = mark_in(entry, target, object);
       if (!mark) continue;
-      events.push_back({stands ? EventKind::applied : EventKind::taken_off, id,
-                        outside_text(fmt::format("{} {}: {}", target, object, why)), "weft"});
-      if (stands)
+      events.push_back(
+          {kind_of(seen), id, outside_text(fmt::format("{} {}: {}", target, object, why)), "weft"});
+      if (seen == Plan::Seen::standing)
         mark->read_back = now;
+      else if (seen == Plan::Seen::missing)
+        mark->at = now;
       else
         forget(entry, target, object);
     }
@@ -251,8 +270,8 @@ Result<Look> look_at(const Site& site, Ledger ledger) {
 void plan_anew(const Site& site, Look& look, Ledger ledger) {
   look.ledger = std::move(ledger);
   look.translation = site.target.translate(look.ledger, site.fabric, site.policy);
-  look.plan =
-      plan_changes(site.target, look.ledger, site.fabric, look.translation, look.standings, site.policy.caps);
+  look.plan = plan_changes(site.target, look.ledger, site.fabric, look.translation, look.standings,
+                           site.policy.caps, site.clock().wall);
   const auto refusals = site.target.prepare(look.plan.changes);
   look.plan.refused = static_cast<std::size_t>(
       std::ranges::count_if(refusals, [](const std::string& why) { return !why.empty(); }));

@@ -26,6 +26,24 @@ std::string plain(std::string_view name) {
 
 }  // namespace
 
+bool leaves_open(const Error& error) {
+  return error.kind == ErrorKind::timeout || error.kind == ErrorKind::absent;
+}
+
+void Failures::add(Error error) {
+  if (std::ranges::find(errors_, error.kind, &Error::kind) == errors_.end())
+    errors_.push_back(std::move(error));
+}
+
+Result<void> Failures::result() const {
+  if (errors_.empty()) return {};
+  auto errors = errors_;
+  const auto open = std::ranges::stable_partition(errors, [](const Error& e) { return !leaves_open(e); });
+  Error all{open.empty() ? errors.front().kind : open.front().kind, errors.front().message};
+  for (const Error& error : std::span(errors).subspan(1)) all.message += "; " + error.message;
+  return tl::unexpected<Error>(std::move(all));
+}
+
 std::string_view to_string(Act act) { return kActs[static_cast<std::size_t>(act)]; }
 
 std::string id_of(const Change& change) {

@@ -4,6 +4,7 @@
 // A mark is ours only where it carries our prefix and an id that the ledger knows: all else is left alone.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -79,6 +80,21 @@ struct Translation {
   std::vector<std::string> advice;  // what the target cannot express, for people
 };
 
+/// It may have been made, or come yet.
+bool leaves_open(const Error& error);
+
+/// Errors of changes, of which each had its turn.
+class Failures {
+ public:
+  void add(Error error);
+  /// What was refused, which somebody has to see to, before what may come yet, each kind once; of a kind that
+  /// leaves open what became of a change where one of them does.
+  Result<void> result() const;
+
+ private:
+  std::vector<Error> errors_;  // the first of each kind
+};
+
 class Target {
  public:
   virtual ~Target() = default;
@@ -100,6 +116,15 @@ class Target {
   }
   /// A change may take the target out of reach: how it is undone by hand is told before it is made.
   virtual bool may_cut_off() const { return false; }
+  /// How long what it shows may lag behind what it does: a mark that it does not show may come yet, or stand
+  /// there all the same. Zero: what it shows is so.
+  virtual std::chrono::seconds lag() const { return {}; }
+  /// Where a mark that was set at an object stands though that object is elsewhere by now, in words; absent:
+  /// it does not.
+  virtual std::optional<std::string> left_behind(const std::string& object, const std::string& set) const {
+    static_cast<void>(object), static_cast<void>(set);
+    return std::nullopt;
+  }
   /// What the fabric calls what an object is about, for an entry that adopts its mark.
   virtual std::string subject_of(const std::string& object) const { return object; }
   /// What an operator types to do it.

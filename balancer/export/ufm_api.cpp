@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "balancer/export/ufm_words.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/os/private_file.hpp"
 
@@ -48,8 +47,9 @@ Result<UfmApi> open_ufm_api(const UfmServer& server) {
   }
   WEFT_TRY(auto opened, RestApi::open(std::move(rest)));
   const bool has_token = !server.token.empty();
-  return UfmApi{std::move(opened), has_token ? "/ufmRestV3" : "/ufmRest", server.url,
-                has_token ? "" : server.user};
+  const std::string root = has_token ? "/ufmRestV3" : "/ufmRest";
+  return UfmApi{
+      std::move(opened), root, {server.url + root, has_token ? "" : server.user, server.ca.string()}};
 }
 
 }  // namespace weft::exports

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "balancer/export/rest_api.hpp"
+#include "balancer/export/ufm_words.hpp"
 
 namespace weft::exports {
 
@@ -24,8 +25,7 @@ struct UfmServer {
 struct UfmApi {
   std::unique_ptr<RestApi> rest;
   std::string root;
-  std::string url;   // for people, without the root
-  std::string user;  // empty: a token
+  CurlPlace by_hand;  // the same, as an operator reaches it
 };
 
 /// Reads token or password; nothing is connected yet. Errors: those of RestApi::open, not_found, permission,

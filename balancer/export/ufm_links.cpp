@@ -44,7 +44,9 @@ UfmLinks::UfmLinks(const Fabric& fabric, const std::vector<UfmPort>& ports,
         channel && !fabric.is_host(fabric.target_node(*channel)))
       kept[fabric.target_node(*channel).value()] = true;
   SwitchWays::Links inactive(fabric.link_count());
-  for (std::uint32_t i = 0; i < fabric.link_count(); ++i) inactive[i] = seen(LinkId(i)).state != State::up;
+  // What is at another port than the file has it is no way that the file knows.
+  for (std::uint32_t i = 0; i < fabric.link_count(); ++i)
+    inactive[i] = seen(LinkId(i)).state != State::up || !check_cable(LinkId(i));
   ways_.emplace(fabric, std::move(kept), std::move(inactive));
 }
 
@@ -90,7 +92,7 @@ UfmLinks::Seen UfmLinks::seen(LinkId link) const {
   }
   if (!seen.isolated.empty()) {
     seen.state = State::isolated;
-    seen.text = "isolated at " + seen.isolated.front().name;
+    seen.text = isolated_at(seen.isolated.front().id);
     return seen;
   }
   if (!reported.empty()) return {State::reported, reported, {}};
@@ -105,7 +107,22 @@ UfmLinks::Seen UfmLinks::seen(LinkId link) const {
   return seen;
 }
 
+bool UfmLinks::isolated_elsewhere(LinkId link, const UfmPortId& port) const {
+  const auto listed = unhealthy_.find(port);
+  const auto ends = ends_of(link);
+  return listed != unhealthy_.end() && listed->second.is_manual() &&
+         std::ranges::find(ends, port, &UfmEnd::id) == ends.end();
+}
+
 bool UfmLinks::is_up(LinkId link) const { return !ways_->out()[link.value()]; }
+
+/// By what UFM calls it.
+bool UfmLinks::is_of_another_host(const UfmPortId& port, NodeId host) const {
+  const UfmPort* at = port_at(port);
+  if (!at) return false;
+  const auto named = fabric_.find_node(at->system);
+  return named && *named != host && fabric_.is_host(*named);
+}
 
 /// Another cable would be isolated.
 Result<void> UfmLinks::check_cable(LinkId link) const {
@@ -123,7 +140,8 @@ Result<void> UfmLinks::check_cable(LinkId link) const {
       const Port& nic = fabric_.port(far);
       const auto node = fabric_.node(nic.node).guid;
       // Of a host UFM names the GUID of the port; a file may know that of the adapter alone, or none.
-      fits = nic.guid ? peer->guid == *nic.guid || peer->guid == node : !switches_.contains(peer->guid);
+      fits = nic.guid ? peer->guid == *nic.guid || peer->guid == node
+                      : !switches_.contains(peer->guid) && !is_of_another_host(*peer, nic.node);
     }
     if (!fits)
       return fail(ErrorKind::conflict,
@@ -165,6 +183,17 @@ Result<UfmEnd> UfmLinks::end_to_isolate(LinkId link) const {
                 "{} cables are isolated in UFM, by whomever, and --ufm-max-isolated lets {}", isolated_,
                 max_isolated_);
   return ends_of(link).front();
+}
+
+Result<UfmEnd> UfmLinks::end_to_heal(LinkId link) const {
+  const auto now = seen(link);
+  if (now.isolated.empty()) return fail(ErrorKind::conflict, "it is not isolated, but {}", now.text);
+  const UfmEnd& end = now.isolated.front();
+  const auto& conditions = unhealthy_.at(end.id).conditions;
+  if (std::ranges::count(conditions, "MANUAL") == std::ssize(conditions)) return end;
+  return fail(ErrorKind::conflict,
+              "UFM itself lists {} as unhealthy too ({}), and would take it for healthy as a whole", end.name,
+              fmt::join(conditions, ", "));
 }
 
 void UfmLinks::take_out(LinkId link) {

@@ -13,7 +13,7 @@
 
 namespace weft::exports {
 
-/// An end of a cable.
+/// An end of a cable; its name may be another in another file.
 struct UfmEnd {
   UfmPortId id;
   std::string name;  // as the fabric file has it
@@ -31,7 +31,7 @@ class UfmLinks {
   };
   struct Seen {
     State state = State::unknown;
-    std::string text;              // for people; the same as long as the state is
+    std::string text;              // for people; the same as long as the state is, whatever ports are called
     std::vector<UfmEnd> isolated;  // by hand, at these ends
   };
 
@@ -42,10 +42,15 @@ class UfmLinks {
   UfmLinks& operator=(const UfmLinks&) = delete;
 
   Seen seen(LinkId link) const;
+  /// By hand, and at no end that the file has at this link.
+  bool isolated_elsewhere(LinkId link, const UfmPortId& port) const;
 
   /// Where to isolate it. Errors (conflict): it is not up, or another cable is there; it is the last way
   /// between two switches with hosts or the last cable of a host; as many are isolated as may be.
   Result<UfmEnd> end_to_isolate(LinkId link) const;
+  /// Where to take it back. Errors (conflict): it is not isolated by hand, or the subnet manager lists that
+  /// port too: a port that is marked as healthy is so for all reasons.
+  Result<UfmEnd> end_to_heal(LinkId link) const;
   /// Whatever is asked from now on, this link is out of use.
   void take_out(LinkId link);
   /// Whatever is asked from now on, one cable fewer counts as isolated.
@@ -61,6 +66,7 @@ class UfmLinks {
   std::vector<UfmEnd> ends_of(LinkId link) const;
   const UfmPort* port_at(const UfmPortId& id) const;
   bool is_up(LinkId link) const;
+  bool is_of_another_host(const UfmPortId& port, NodeId host) const;
   Result<void> check_cable(LinkId link) const;
   Result<void> check_host(LinkId link) const;
 

@@ -9,18 +9,12 @@
 namespace weft::exports {
 namespace {
 
-constexpr int kMaxSilent = 3;  // calls in a row without an answer: the server is away
+constexpr int kMaxSilent = 3;  // calls in a row without an answer: the server may be away
 
-std::string isolated_at(const UfmEnd& end) { return "isolated at " + end.name; }
-
-/// It may have been made, or come yet.
-bool leaves_open(const Error& error) {
-  return error.kind == ErrorKind::timeout || error.kind == ErrorKind::absent;
-}
-
-/// Of several errors the one that leaves most open.
-void keep(Result<void>& first, const Error& error) {
-  if (first || (leaves_open(error) && !leaves_open(first.error()))) first = tl::unexpected<Error>(error);
+/// Ours, as far as UFM tells, where the ledger has that very mark: what the subnet manager reports may have
+/// taken its place, and ours be beneath it.
+bool is_off(const UfmLinks::Seen& seen) {
+  return seen.state == UfmLinks::State::isolated || seen.state == UfmLinks::State::reported;
 }
 
 }  // namespace
@@ -41,7 +35,7 @@ RestCall UfmTarget::put_call(std::string body) const {
 /// that is told so, and whatever else the server makes of it, nothing changes.
 Result<void> UfmTarget::check_rights() {
   auto question = put_call(healthy_body(kNoPort));
-  question.accepted = {400, 404, 422};
+  question.accepted = {400, 404, 405, 409, 422, 500};
   const auto said = api_.rest->call(question);
   if (said) return {};
   return fail(said.error().kind, "nothing was changed: {}", said.error().message);
@@ -69,9 +63,7 @@ Result<std::vector<Standing>> UfmTarget::read(std::span<const std::string> objec
     asked[link->value()] = true;
     const auto seen = links_->seen(*link);
     standings.push_back({.object = object,
-                         .whose = seen.state == UfmLinks::State::isolated   ? Whose::weft
-                                  : seen.state == UfmLinks::State::reported ? Whose::others
-                                                                            : Whose::nobody,
+                         .whose = is_off(seen) ? Whose::weft : Whose::nobody,
                          .text = seen.text,
                          .is_known = seen.state != UfmLinks::State::unknown});
   }
@@ -79,7 +71,7 @@ Result<std::vector<Standing>> UfmTarget::read(std::span<const std::string> objec
     const LinkId link(i);
     if (asked[i]) continue;
     const auto seen = links_->seen(link);
-    if (seen.state == UfmLinks::State::isolated || seen.state == UfmLinks::State::reported)
+    if (is_off(seen))
       standings.push_back({.object = fabric_.name_of(link), .whose = Whose::others, .text = seen.text});
   }
   return standings;
@@ -89,6 +81,7 @@ Result<UfmEnd> UfmTarget::end_of(const Change& change) const {
   if (!links_) return fail(ErrorKind::internal, "UFM was not read");
   WEFT_TRY(const auto link, fabric_.find_link(change.object));
   if (change.act == Act::put) return links_->end_to_isolate(link);
+  if (change.act == Act::take) return links_->end_to_heal(link);
   const auto seen = links_->seen(link);
   if (seen.isolated.empty()) return fail(ErrorKind::conflict, "it is not isolated, but {}", seen.text);
   return seen.isolated.front();
@@ -98,24 +91,24 @@ std::vector<std::string> UfmTarget::prepare(std::span<Change> changes) {
   std::vector<std::string> refusals;
   if (links_) links_->restart();
   for (const Change& change : changes)
-    if (change.act == Act::take && links_) links_->give_back();  // made before the first is put
+    if (change.act == Act::take && end_of(change)) links_->give_back();  // made before the first is put
   for (Change& change : changes) {
     const auto end = end_of(change);
     refusals.push_back(end ? "" : end.error().message);
     if (!end) continue;
-    if (change.act == Act::put) change.set = isolated_at(*end);
+    if (change.act == Act::put) change.set = isolated_at(end->id);
     if (change.act == Act::pass) change.set = change.before;
-    change.undo = change.act == Act::pass ? "" : typed(*end, change.act == Act::take);
+    change.undo = change.act == Act::pass ? "" : typed(end->id, change.act == Act::take);
     if (const auto link = fabric_.find_link(change.object); change.act == Act::put && link)
       links_->take_out(*link);
   }
   return refusals;
 }
 
-std::vector<UfmTarget::Ask> UfmTarget::plan(std::span<const Change> changes, Result<void>& first) {
+std::vector<UfmTarget::Ask> UfmTarget::plan(std::span<const Change> changes, Failures& failures) {
   std::vector<Ask> asks;
   const auto refuse = [&](const Change& change, const std::string& why) {
-    keep(first, {ErrorKind::conflict, fmt::format("{}: {}", change.object, why)});
+    failures.add({ErrorKind::conflict, fmt::format("{}: {}", change.object, why)});
   };
   for (const Change& change : changes) {
     if (change.act == Act::pass) continue;  // what stands there stays
@@ -123,7 +116,7 @@ std::vector<UfmTarget::Ask> UfmTarget::plan(std::span<const Change> changes, Res
     const auto end = end_of(change);
     if (!end) {
       refuse(change, end.error().message);
-    } else if ((isolates ? change.set : change.before) != isolated_at(*end)) {
+    } else if ((isolates ? change.set : change.before) != isolated_at(end->id)) {
       refuse(change, "it is another port by now: sync again");
     } else {
       asks.push_back({*end, isolates});
@@ -134,11 +127,11 @@ std::vector<UfmTarget::Ask> UfmTarget::plan(std::span<const Change> changes, Res
 }
 
 Result<void> UfmTarget::apply(std::span<const Change> changes) {
-  Result<void> first;
+  Failures failures;
   std::vector<Ask> asked;
   int silent = 0;
   // A call for each: a port that is refused keeps no other from its turn.
-  for (const Ask& ask : plan(changes, first)) {
+  for (const Ask& ask : plan(changes, failures)) {
     const auto said =
         api_.rest->call(put_call(ask.isolates ? isolate_body(ask.end.id) : healthy_body(ask.end.id)));
     if (said) {
@@ -146,12 +139,14 @@ Result<void> UfmTarget::apply(std::span<const Change> changes) {
       silent = 0;
       continue;
     }
-    keep(first, {said.error().kind, fmt::format("{}: {}", ask.end.name, said.error().message)});
+    failures.add({said.error().kind, fmt::format("{}: {}", ask.end.name, said.error().message)});
     silent = leaves_open(said.error()) ? silent + 1 : 0;
-    if (silent == kMaxSilent) break;
+    if (silent < kMaxSilent) continue;
+    if (!read_unhealthy()) break;
+    silent = 0;  // it is there, and fails at these ports
   }
-  if (const auto held = wait_for(asked); !held) keep(first, held.error());
-  return first;
+  if (const auto held = wait_for(asked); !held) failures.add(held.error());
+  return failures.result();
 }
 
 Result<void> UfmTarget::wait_for(const std::vector<Ask>& asked) {
@@ -159,7 +154,6 @@ Result<void> UfmTarget::wait_for(const std::vector<Ask>& asked) {
   const auto end = wait_.now() + wait_.limit;
   while (true) {
     const auto listed = read_unhealthy();
-    if (!listed && !leaves_open(listed.error())) return pass_on(listed);
     const auto waits = [&](const Ask& ask) {
       const bool is_listed = listed && std::ranges::any_of(*listed, [&](const UnhealthyPort& port) {
                                return port.id == ask.end.id && port.is_manual();
@@ -178,8 +172,16 @@ Result<void> UfmTarget::wait_for(const std::vector<Ask>& asked) {
   }
 }
 
-std::string UfmTarget::typed(const UfmEnd& end, bool isolates) const {
-  return curl_line(api_.url + api_.root, api_.user, isolates ? isolate_body(end.id) : healthy_body(end.id));
+std::string UfmTarget::typed(const UfmPortId& port, bool isolates) const {
+  return curl_line(api_.by_hand, isolates ? isolate_body(port) : healthy_body(port));
+}
+
+std::optional<std::string> UfmTarget::left_behind(const std::string& object, const std::string& set) const {
+  const auto port = port_of_mark(set);
+  const auto link = fabric_.find_link(object);
+  if (!links_ || !port || !link || !links_->isolated_elsewhere(*link, *port)) return std::nullopt;
+  return fmt::format("it was {}, and the fabric file has it elsewhere now: mark that port as healthy by {}",
+                     set, typed(*port, false));
 }
 
 std::string UfmTarget::by_hand(const Change& change) const {

@@ -3,6 +3,7 @@
 // so that a mark is ours where the ledger has it; what others isolated is left alone.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 
@@ -21,6 +22,10 @@ struct UfmWait {
 };
 /// By the clock of the machine.
 UfmWait wait_of_machine();
+
+/// How long the list of unhealthy ports may lack what is isolated, as while another server of a pair takes
+/// over: three syncs of a timer that starts one each five minutes.
+inline constexpr auto kUfmLag = std::chrono::minutes(15);
 
 /// Cables that may be isolated at a time where nobody says.
 inline constexpr std::size_t kMaxIsolated = 8;
@@ -42,6 +47,8 @@ class UfmTarget : public Target {
   std::vector<std::string> prepare(std::span<Change> changes) override;
   /// Ends when UFM lists what was asked for, or after the time for that.
   Result<void> apply(std::span<const Change> changes) override;
+  std::chrono::seconds lag() const override { return kUfmLag; }
+  std::optional<std::string> left_behind(const std::string& object, const std::string& set) const override;
   std::string by_hand(const Change& change) const override;
 
  private:
@@ -54,9 +61,9 @@ class UfmTarget : public Target {
   /// At which end, by what read() saw.
   Result<UfmEnd> end_of(const Change& change) const;
   /// What is to be asked, where nothing speaks against it; each with those before it out of use.
-  std::vector<Ask> plan(std::span<const Change> changes, Result<void>& first);
+  std::vector<Ask> plan(std::span<const Change> changes, Failures& failures);
   Result<void> wait_for(const std::vector<Ask>& asked);
-  std::string typed(const UfmEnd& end, bool isolates) const;
+  std::string typed(const UfmPortId& port, bool isolates) const;
 
   const Fabric& fabric_;
   UfmApi api_;

@@ -18,6 +18,7 @@ using files::JsonView;
 
 /// Of an answer: 40,000 ports, each of some 60 members and 1.5 KB in the guide's example.
 constexpr JsonLimits kLimits{.bytes = 64'000'000, .depth = 16, .values = 8'000'000};
+constexpr std::string_view kIsolatedAt = "isolated at ";
 constexpr std::string_view kAnswer = "the answer of UFM";
 constexpr std::size_t kMaxGuid = 16;        // hexadecimal digits
 constexpr unsigned kMaxPortNumber = 254;    // of a switch (IBTA vol. 1, 14.2.5.6)
@@ -141,6 +142,13 @@ std::optional<UfmPortId> parse_ufm_port_id(std::string_view name) {
   return number ? port_of(name.substr(0, line), *number) : std::nullopt;
 }
 
+std::string isolated_at(const UfmPortId& port) { return std::string(kIsolatedAt) + to_string(port); }
+
+std::optional<UfmPortId> port_of_mark(std::string_view mark) {
+  if (!mark.starts_with(kIsolatedAt)) return std::nullopt;
+  return parse_ufm_port_id(mark.substr(kIsolatedAt.size()));
+}
+
 bool UnhealthyPort::is_manual() const { return std::ranges::find(conditions, "MANUAL") != conditions.end(); }
 
 Result<std::vector<UfmPort>> parse_ufm_ports(std::string_view text) {
@@ -175,11 +183,12 @@ std::string ufm_message(std::string_view body) {
   return start == std::string_view::npos || body[start] == '<' ? "" : std::string(body.substr(start));
 }
 
-std::string curl_line(const std::string& url, const std::string& user, const std::string& body) {
-  const auto who =
-      user.empty() ? std::string("-H \"Authorization: Basic $TOKEN\"") : "-u " + shell_word(user);
+std::string curl_line(const CurlPlace& place, const std::string& body) {
+  auto who =
+      place.user.empty() ? std::string("-H \"Authorization: Basic $TOKEN\"") : "-u " + shell_word(place.user);
+  if (!place.ca.empty()) who += " --cacert " + shell_word(place.ca);
   return fmt::format("curl {} -X PUT -H 'Content-Type: application/json' -d {} {}", who, shell_word(body),
-                     shell_word(url + "/app/unhealthy_ports"));
+                     shell_word(place.url + "/app/unhealthy_ports"));
 }
 
 }  // namespace weft::exports

@@ -25,6 +25,11 @@ std::string to_string(const UfmPortId& port);
 /// Absent: it is no name of a port.
 std::optional<UfmPortId> parse_ufm_port_id(std::string_view name);
 
+/// How a mark names its port: by what a fabric file cannot change.
+std::string isolated_at(const UfmPortId& port);
+/// Absent: it is no such mark.
+std::optional<UfmPortId> port_of_mark(std::string_view mark);
+
 /// Names no port that there is: a question whether we may change ports, which changes none.
 inline constexpr UfmPortId kNoPort{};
 
@@ -57,7 +62,13 @@ std::string healthy_body(const UfmPortId& port);
 /// What a refusal says, as far as it is text for people; empty: a page of HTML, or nothing.
 std::string ufm_message(std::string_view body);
 
-/// What an operator types; `user` asks for the password. `url`: of the server, with the root of the API.
-std::string curl_line(const std::string& url, const std::string& user, const std::string& body);
+/// Whom an operator's curl asks, and as whom.
+struct CurlPlace {
+  std::string url;     // of the server, with the root of the API
+  std::string user{};  // curl asks for the password; empty: by a token
+  std::string ca{};    // file of certificates; empty: those of the system
+};
+/// What an operator types.
+std::string curl_line(const CurlPlace& place, const std::string& body);
 
 }  // namespace weft::exports

@@ -34,7 +34,7 @@ void put_target(Families& all, const blacklist::Ledger& ledger, const TargetFigu
   for (const Entry& entry : ledger.entries)
     for (const blacklist::Mark& mark : entry.marks) {
       if (mark.target != target.target) continue;
-      ++marks, not_known += mark.read_back ? 0 : 1;
+      ++marks, not_known += mark.is_open() ? 1 : 0;
     }
   const auto put = [&](const char* name, const char* help, double value) {
     all.gauge(name, help).add(value, labels);

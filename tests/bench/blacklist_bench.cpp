@@ -91,8 +91,8 @@ void measure_plan(Figures& figures) {
       std::vector<exports::Standing> standings;
       for (std::string& object : exports::objects_to_read(target.name(), ledger, fabric, translation))
         standings.push_back({.object = std::move(object), .text = "in service"});
-      changes =
-          exports::plan_changes(target, ledger, fabric, translation, standings, policy.caps).changes.size();
+      changes = exports::plan_changes(target, ledger, fabric, translation, standings, policy.caps, {})
+                    .changes.size();
     }));
   fmt::print("  {} changes\n", changes);
   figures.add("plan_24576_ms", median(took), "at most 200");

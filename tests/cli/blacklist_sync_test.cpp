@@ -361,6 +361,8 @@ TEST_F(BlacklistSync, UndoTakesTheMarksOffAndHoldsTheEntry) {
   EXPECT_EQ(dry.status, 1);
   EXPECT_THAT(dry.out, AllOf(HasSubstr("take host1"), Not(HasSubstr("host2"))));
   EXPECT_THAT(at("host1"), HasSubstr("DRAIN"));
+  EXPECT_EQ(run({"undo", "1", "--to", "slurm", "--apply", "-o", "json"}).status, 64);
+  EXPECT_THAT(at("host1"), HasSubstr("DRAIN"));
   add("host3");
   EXPECT_EQ(run({"undo", "1", "--to", "slurm", "--apply"}).status, 0);
   EXPECT_EQ(at("host3"), idle_) << "an undo puts nothing";
@@ -382,6 +384,7 @@ TEST_F(BlacklistSync, AMarkThatTheLedgerDoesNotKnowIsAnOrphanThatCanBeAdopted) {
   ASSERT_EQ(sync().status, 0);
   EXPECT_THAT(at("host3"), HasSubstr("id=f:77")) << "left alone";
   EXPECT_EQ(run({"adopt", "host4", "--to", "slurm", "--apply"}).status, 64);
+  EXPECT_EQ(run({"adopt", "host3", "--to", "slurm", "--apply", "-o", "json"}).status, 64);
   EXPECT_EQ(run({"adopt", "host3", "--to", "slurm"}).status, 1);
   EXPECT_THAT(at("host3"), HasSubstr("id=f:77"));
   const auto adopted = run({"adopt", "host3", "--to", "slurm", "--apply"});

@@ -60,8 +60,8 @@ TEST_F(BlacklistUfm, ShowsWhatItWouldDoThenDoesItAndTakesItBack) {
   add("leaf1--spine1");
   const auto dry = on_target({"sync"}, {});
   EXPECT_EQ(dry.status, 1) << dry.err;
-  EXPECT_THAT(dry.out, AllOf(HasSubstr("put leaf1--spine1 (entry 1)\n- up\n+ isolated at leaf1/p"),
-                             HasSubstr("undo: curl -u weft -X PUT"), HasSubstr(port_)));
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("put leaf1--spine1 (entry 1)\n- up\n+ isolated at " + port_),
+                             HasSubstr("undo: curl -u weft --cacert ")));
   EXPECT_EQ(server_.calls_of("PUT"), 0u);
   expect_matches_schema(on_target({"sync"}, {"-o", "json"}).out, "changes");
   const auto done = on_target({"sync"});
@@ -104,6 +104,10 @@ TEST_F(BlacklistUfm, NeedsAServerAndWhoAsks) {
   EXPECT_THAT(where({"--ufm-server", "http://u.example", "--ufm-token-file", server_.token_file()}).err,
               HasSubstr("readable by all"));
   EXPECT_EQ(run({"sync", "--to", "slurm", "--ufm-server", server_.url()}).status, 64);
+  EXPECT_EQ(
+      where({"--ufm-server", server_.url(), "--ufm-token-file", server_.token_file(), "--call-limit", "61s"})
+          .status,
+      64);
   EXPECT_EQ(server_.calls_of("GET"), 0u);
   std::ofstream(here("fabric.yaml"))
       << "fabric: f\nkind: roce\nclos: {leaves: 2, spines: 4, hosts_per_leaf: 4, link: 400G}\n";

@@ -338,6 +338,15 @@ TEST(KubernetesUrls, AreHttpsOrOfThisHost) {
     EXPECT_FALSE(opens(url)) << url;
 }
 
+TEST(KubernetesUrls, TellNoPasswordThatStandsInThem) {
+  for (const char* url : {"https://weft:s3cret@h", "weft:s3cret@h", "https://weft:s3cret/a@h",
+                          "https://weft:a@s3cret:@h", "http://s3cret@h"}) {
+    const auto api = RestApi::open({.url = url});
+    ASSERT_FALSE(api);
+    EXPECT_THAT(api.error().message, AllOf(Not(HasSubstr("s3cret")), HasSubstr("@h"))) << url;
+  }
+}
+
 TEST(KubernetesUrls, EscapeWordsOfAQuery) {
   EXPECT_EQ(query_word("aZ9-._~+&= \xff"), "aZ9-._~%2B%26%3D%20%FF");
 }

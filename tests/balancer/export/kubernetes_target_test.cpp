@@ -347,6 +347,23 @@ TEST_F(KubernetesSite, OneNodeThatIsRefusedOrFailsKeepsNoOtherFromItsTurn) {
   }
 }
 
+TEST_F(KubernetesSite, SaysWhatWasRefusedBeforeWhatMayComeYet) {
+  server_.meddle([](const auto& request, auto& response) {
+    if (request.method != "PATCH") return false;
+    const bool is_first = request.path.find("host1") != std::string::npos;
+    FakeKubernetes::refuse(response, is_first ? 504 : 403, is_first ? "Timeout" : "Forbidden", "words");
+    response.set_header("Retry-After", "60");
+    return true;
+  });
+  std::vector<Change> changes;
+  for (const char* host : {"host1", "host2"})
+    changes.push_back({.act = Act::put, .object = host, .before = "in service", .set = kOurTaint});
+  const auto done = target_->apply(changes);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::absent) << "the intents stay";
+  EXPECT_THAT(done.error().message, testing::ContainsRegex("403.*; .*504"));
+}
+
 TEST_F(KubernetesSite, OfAnotherFabricOnTheSameNodeEachKeepsItsOwn) {
   open({.fabric = "f"});
   const auto others = taint("weft/fabric", "weft.other.7", "NoExecute");

@@ -71,13 +71,15 @@ class ModelPorts : public Target {
         cables[change.object].disabled.erase("a");
     return {};
   }
-  bool may_cut_off() const override { return true; }
+  bool may_cut_off() const override { return lag_.count() == 0; }
+  std::chrono::seconds lag() const override { return lag_; }
   std::string by_hand(const Change&) const override { return {}; }
 
   std::map<std::string, Cable> cables;
   std::string refusal;
   std::function<void()> on_read;
   bool shows_late = false;
+  std::chrono::seconds lag_{};
   std::vector<std::string> late;  // will be disabled
 
  private:
@@ -179,6 +181,88 @@ TEST_F(PortsOfALink, KnowsAPortThatShowsLateThatItIsDisabled) {
   sync();
   ASSERT_EQ(entry().marks.size(), 1u);
   EXPECT_TRUE(entry().marks[0].read_back);
+}
+
+/// A target that shows late what was asked for, or not what is so.
+class LatePortsOfALink : public PortsOfALink {
+ protected:
+  LatePortsOfALink() { ports_.lag_ = std::chrono::minutes(15); }
+  /// Asked for, and not shown yet.
+  void ask() {
+    ports_.shows_late = true;
+    sync();
+    ASSERT_EQ(entry().marks.size(), 1u);
+    EXPECT_FALSE(entry().marks[0].read_back);
+    ports_.shows_late = false;
+  }
+  void release() { run({blacklist::Release{entry().id, "anna"}}); }
+  /// What comes to show when it is read for so many a time.
+  void show_at(int read, std::set<std::string> ends) {
+    ports_.on_read = [this, read, ends = std::move(ends), reads = 0]() mutable {
+      if (++reads == read) cable().disabled = ends;
+    };
+  }
+};
+
+TEST_F(LatePortsOfALink, AreEnabledWhereTheyShowAfterTheirEntryIsOver) {
+  ask();
+  release();
+  sync();
+  ASSERT_EQ(entry().marks.size(), 1u);
+  EXPECT_THAT(left_alone_, testing::ElementsAre(testing::HasSubstr("its mark is not seen at ports")));
+  cable().disabled = {"a"};
+  sync();
+  EXPECT_TRUE(cable().disabled.empty());
+  EXPECT_TRUE(entry().marks.empty());
+}
+
+TEST_F(LatePortsOfALink, AreForgottenWhereTheyNeverShow) {
+  ask();
+  release();
+  now_.wall += ports_.lag_;
+  sync();
+  EXPECT_TRUE(entry().marks.empty());
+}
+
+TEST_F(LatePortsOfALink, AreOursWhereTheyShowWhileTheyAreAskedForAnew) {
+  ask();
+  show_at(2, {"a"});  // after the plan
+  sync();
+  ASSERT_EQ(entry().marks.size(), 1u);
+  EXPECT_TRUE(entry().marks[0].read_back);
+}
+
+TEST_F(LatePortsOfALink, AreNotForgottenWhereTheyMayNotBeAskedForAnew) {
+  ask();
+  ports_.refusal = "it is the last way";
+  sync();
+  EXPECT_EQ(entry().marks.size(), 1u);
+}
+
+TEST_F(LatePortsOfALink, AreNotForgottenWhereTheyAreNotShownWhenTheyAreToBeEnabled) {
+  sync();
+  release();
+  show_at(2, {});  // it is so, and is not shown
+  sync();
+  EXPECT_EQ(entry().marks.size(), 1u);
+  ports_.on_read = {};
+  cable().disabled = {"a"};
+  sync();
+  EXPECT_TRUE(cable().disabled.empty());
+  EXPECT_TRUE(entry().marks.empty());
+}
+
+TEST_F(LatePortsOfALink, GoToHoldOnlyAfterTheyWereNotShownForLong) {
+  sync();
+  cable().disabled.clear();
+  now_.wall += std::chrono::hours(1);
+  sync();
+  EXPECT_EQ(entry().state, blacklist::EntryState::active);
+  EXPECT_TRUE(entry().marks.at(0).is_open());
+  now_.wall += ports_.lag_;
+  sync();
+  EXPECT_TRUE(entry().held);
+  EXPECT_TRUE(entry().marks.empty());
 }
 
 TEST_F(PortsOfALink, SaysWhyItIsNotDisabled) {

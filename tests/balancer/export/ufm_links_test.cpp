@@ -61,7 +61,7 @@ TEST(UfmLinks, ShowHowACableStands) {
   EXPECT_EQ(links.seen(rig.link("leaf1--spine1")).state, State::down);
   const auto isolated = links.seen(rig.link("leaf1--spine2"));
   EXPECT_EQ(isolated.state, State::isolated);
-  EXPECT_THAT(isolated.text, HasSubstr("isolated at leaf1/p"));
+  EXPECT_EQ(isolated.text, isolated_at(rig.end("leaf1--spine2")));
   const auto reported = links.seen(rig.link("leaf1--spine3"));
   EXPECT_EQ(reported.state, State::reported);
   EXPECT_THAT(reported.text, AllOf(HasSubstr("spine3/p"), HasSubstr("FLAPPING")));
@@ -92,6 +92,12 @@ TEST(UfmLinks, CountWhatOthersIsolatedAsNoWay) {
   EXPECT_EQ(rig.why_not("leaf1--spine1"), "");
   rig.unhealthy.clear();
   rig.isolate(rig.end("leaf2--spine1", true), "UNRESPONSIVE");
+  EXPECT_THAT(rig.why_not("leaf1--spine2"), HasSubstr("the last way"));
+}
+
+TEST(UfmLinks, CountACableThatIsElsewhereAsNoWay) {
+  auto rig = clos(2);
+  std::swap(rig.port(rig.end("leaf1--spine1", true)).peer, rig.port(rig.end("leaf2--spine1", true)).peer);
   EXPECT_THAT(rig.why_not("leaf1--spine2"), HasSubstr("the last way"));
 }
 
@@ -147,6 +153,35 @@ TEST(UfmLinks, AreLeftWhereAnotherCableIs) {
   // A host's port where the file has a switch's.
   rig.port(rig.end("leaf2--spine2")).peer = UfmPortId{Guid(0x1000), PortNumber(1)};
   EXPECT_THAT(rig.why_not("leaf2--spine2"), HasSubstr("where the fabric file has it"));
+}
+
+TEST(UfmLinks, OfAHostAreLeftWhereThoseOfAnotherAre) {
+  Rig rig(make_rails({.name = "f",
+                      .kind = FabricKind::infiniband,
+                      .groups = 1,
+                      .hosts_per_group = 2,
+                      .rails = 2,
+                      .spines = 2}));
+  const auto rails_of = [&](const char* host) {
+    std::vector<LinkId> links;
+    for (const ChannelId channel : rig.fabric.channels_from(rig.fabric.find_node(host).value()))
+      links.push_back(Fabric::link_of(channel));
+    return links;
+  };
+  const auto at_leaf = [&](LinkId link) -> UfmPort& {
+    const Link& its = rig.fabric.link(link);
+    return rig.port(rig.id_of(rig.fabric.is_host(rig.fabric.port(its.a).node) ? its.b : its.a));
+  };
+  const LinkId one = rails_of("host1")[0], other = rails_of("host2")[0];
+  ASSERT_TRUE(rig.links().end_to_isolate(one));
+  std::swap(at_leaf(one).peer, at_leaf(other).peer);
+  for (const LinkId link : {one, other}) {
+    const auto end = rig.links().end_to_isolate(link);
+    ASSERT_FALSE(end);
+    EXPECT_THAT(end.error().message, HasSubstr("where the fabric file has it"));
+  }
+  EXPECT_THAT(rig.why_not(rig.fabric.name_of(rails_of("host1")[1]).c_str()),
+              HasSubstr("the last cable of host1"));
 }
 
 TEST(UfmLinks, HaveACapThatCountsEachCableOnceByWhomeverItIsIsolated) {

@@ -27,7 +27,12 @@ using Clock = std::chrono::steady_clock;
 /// A UFM with the ports of a fabric, and a ledger.
 class UfmSite : public testing::Test {
  protected:
-  UfmSite() {
+  UfmSite()
+      : UfmSite(*make_clos(
+            {.name = "f", .kind = FabricKind::infiniband, .leaves = 2, .spines = 4, .hosts_per_leaf = 2})) {
+    first_ = end("leaf1--spine1", "leaf1"), far_ = end("leaf1--spine1", "spine1");
+  }
+  explicit UfmSite(Fabric fabric) : fabric_(std::move(fabric)) {
     policy_.caps = {.leaf_uplinks = 1, .pod_links = 1, .fabric_links = 1, .rail_nics = 1};
     server_.add_fabric(fabric_);
     open();
@@ -93,9 +98,18 @@ class UfmSite : public testing::Test {
     server_.meddle([how = std::move(how)](const auto&, auto& response) { return how(response), true; });
   }
 
-  const Fabric fabric_ = *make_clos(
-      {.name = "f", .kind = FabricKind::infiniband, .leaves = 2, .spines = 4, .hosts_per_leaf = 2});
-  const std::string first_ = end("leaf1--spine1", "leaf1"), far_ = end("leaf1--spine1", "spine1");
+  /// As while another server of a pair takes over.
+  void list_nothing() {
+    server_.meddle([](const auto& request, auto& response) {
+      if (request.method != "GET" || !request.path.ends_with("/unhealthy_ports")) return false;
+      return response.set_content("[]", "application/json"), true;
+    });
+  }
+  /// Until what is not shown is believed.
+  void wait() { now_.wall += kUfmLag; }
+
+  const Fabric fabric_;
+  std::string first_, far_;
   blacklist::Policy policy_;
   blacklist::Now now_{.wall = UtcTime(std::chrono::seconds(1'800'000'000)), .uptime = {}, .boot = "b"};
   ModelLedger ledger_{fabric_, [] { return Fate::well; }};
@@ -151,6 +165,99 @@ TEST_F(UfmSite, KeepsItsIntentWhereAChangeDoesNotHoldInTime) {
   EXPECT_TRUE(entry().marks.front().read_back);
 }
 
+TEST_F(UfmSite, LooksOnWhereTheListIsOnceNone) {
+  server_.be_late(3);
+  std::atomic<bool> was_put = false;
+  server_.meddle([&](const auto& request, auto& response) {
+    if (request.method == "PUT") was_put = request.body.find("UNHEALTHY") != std::string::npos;
+    if (request.method == "PUT" || !was_put.exchange(false)) return false;
+    return response.set_content("<html>one moment</html>", "text/html"), true;
+  });
+  add("leaf1--spine1");
+  EXPECT_EQ(sync(), 0u);
+  ASSERT_EQ(entry().marks.size(), 1u);
+  EXPECT_TRUE(entry().marks.front().read_back);
+}
+
+TEST_F(UfmSite, BelievesNoListThatIsEmptyForAWhile) {
+  for (const char* link : {"leaf1--spine1", "leaf1--spine2"}) add(link);
+  EXPECT_EQ(sync(), 0u);
+  add("leaf1--spine3");
+  release();
+  list_nothing();
+  for (int i = 0; i < 3; ++i) {
+    now_.wall += 4min;
+    EXPECT_EQ(sync(), 0u);
+  }
+  const auto& entries = ledger_.ledger().entries;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(entries[i].marks.size(), 1u);
+  EXPECT_EQ(entries[1].state, blacklist::EntryState::active);
+  EXPECT_EQ(server_.changes().size(), 2u) << "ways that are isolated would count as ways";
+  server_.meddle({});
+  EXPECT_EQ(sync(), 0u);
+  EXPECT_THAT(server_.unhealthy(), ElementsAre(end("leaf1--spine2", "leaf1"), end("leaf1--spine3", "leaf1")));
+  EXPECT_TRUE(entries[0].marks.empty());
+  EXPECT_FALSE(ledger_.ledger().entries[1].marks.front().is_open());
+}
+
+TEST_F(UfmSite, KeepsItsMarkUnderWhatTheSubnetManagerReports) {
+  add("leaf1--spine1");
+  EXPECT_EQ(sync(), 0u);
+  server_.heal(first_);
+  server_.isolate(first_, "FLAPPING");
+  EXPECT_EQ(sync(), 0u);
+  EXPECT_EQ(entry().marks.size(), 1u);
+  EXPECT_THAT(plan_.left_alone, Contains(AllOf(HasSubstr("not by weft"), HasSubstr("FLAPPING"))));
+  server_.heal(first_);  // by an operator
+  wait();
+  EXPECT_EQ(sync(), 0u);
+  wait();
+  EXPECT_EQ(sync(), 0u);
+  EXPECT_TRUE(entry().held);
+}
+
+TEST_F(UfmSite, TakesNothingBackThatTheSubnetManagerListsToo) {
+  add("leaf1--spine1");
+  EXPECT_EQ(sync(), 0u);
+  server_.isolate(first_, "FLAPPING");
+  release();
+  EXPECT_EQ(sync(), 1u);
+  EXPECT_THAT(plan_.left_alone, Contains(HasSubstr("unhealthy too (FLAPPING, MANUAL)")));
+  EXPECT_EQ(server_.changes().size(), 1u);
+  EXPECT_EQ(entry().marks.size(), 1u);
+  server_.heal(first_);
+  server_.isolate(first_);
+  EXPECT_EQ(sync(), 0u);
+  EXPECT_THAT(server_.unhealthy(), IsEmpty());
+}
+
+/// The cable was at another port when it was isolated: the file has been corrected.
+TEST_F(UfmSite, LeavesAPortThatTheFileHasElsewhereNowAndSaysHowItIsTakenBack) {
+  const std::string before = "00000000000000aa_1";
+  add("leaf1--spine1");
+  EXPECT_EQ(sync(), 0u);
+  server_.heal(first_);
+  server_.isolate(before);
+  ASSERT_TRUE(ledger_.change({}, [&](blacklist::Ledger read) -> Result<blacklist::Stepped> {
+    read.entries.front().marks.front().set = "isolated at " + before;
+    return blacklist::Stepped{std::move(read), {}};
+  }));
+  for (const bool is_wanted : {true, false}) {
+    if (!is_wanted) release();
+    wait();
+    EXPECT_EQ(sync(), 0u);
+    EXPECT_THAT(plan_.left_alone, Contains(AllOf(HasSubstr("leaf1--spine1: left as it is"),
+                                                 HasSubstr("has it elsewhere now"), HasSubstr(before))));
+    EXPECT_THAT(server_.unhealthy(), ElementsAre(before));
+    EXPECT_EQ(entry().marks.size(), 1u);
+  }
+  server_.heal(before);
+  EXPECT_EQ(sync(), 0u);
+  wait();
+  EXPECT_EQ(sync(), 0u);
+  EXPECT_TRUE(entry().marks.empty());
+}
+
 TEST_F(UfmSite, LeavesWhatOthersIsolatedAsItIs) {
   for (const auto& [port, condition] :
        {std::pair(first_, "MANUAL"), std::pair(far_, "MANUAL"), std::pair(first_, "FLAPPING")}) {
@@ -183,6 +290,10 @@ TEST_F(UfmSite, HoldsAnEntryWhosePortSomebodyTookBack) {
   add("leaf1--spine1");
   EXPECT_EQ(sync(), 0u);
   server_.heal(first_);
+  wait();
+  EXPECT_EQ(sync(), 0u);
+  EXPECT_EQ(entry().state, blacklist::EntryState::active) << "it may not be shown";
+  wait();
   EXPECT_EQ(sync(), 0u);
   EXPECT_THAT(server_.unhealthy(), IsEmpty());
   EXPECT_EQ(entry().state, blacklist::EntryState::proposed);
@@ -209,10 +320,35 @@ TEST_F(UfmSite, IsolatesNoMoreThanItsCapAndSaysSo) {
 TEST_F(UfmSite, NeverIsolatesTheLastWayNorAHostsLastCable) {
   for (const char* link : {"leaf1--spine1", "leaf1--spine2", "leaf1--spine3", "leaf1--spine4"}) add(link);
   policy_.nic_action = blacklist::NicAction::rail;
-  add("host1");
-  EXPECT_EQ(sync(), 1u);
+  add("host1--leaf1");
+  EXPECT_EQ(sync(), 2u);
   EXPECT_EQ(server_.unhealthy().size(), 3u);
   EXPECT_THAT(plan_.left_alone, Contains(HasSubstr("the last way between leaf1 and leaf2")));
+  EXPECT_THAT(plan_.left_alone, Contains(HasSubstr("the last cable of host1")));
+}
+
+class UfmRails : public UfmSite {
+ protected:
+  UfmRails()
+      : UfmSite(*make_rails({.name = "f",
+                             .kind = FabricKind::infiniband,
+                             .groups = 1,
+                             .hosts_per_group = 2,
+                             .rails = 2,
+                             .spines = 2})) {}
+};
+
+TEST_F(UfmRails, AreIsolatedAtTheirLeafAndTakenBack) {
+  const PortId nic = fabric_.nics()[0];
+  const auto link = fabric_.name_of(*fabric_.port(nic).link);
+  policy_.nic_action = blacklist::NicAction::rail;
+  add(link);
+  EXPECT_EQ(sync(), 0u);
+  ASSERT_EQ(server_.unhealthy().size(), 1u);
+  EXPECT_NE(server_.unhealthy().front(), FakeUfm::name_of(fabric_, nic));
+  release();
+  EXPECT_EQ(sync(), 0u);
+  EXPECT_THAT(server_.unhealthy(), IsEmpty());
 }
 
 TEST_F(UfmSite, LeavesPortsThatUfmDoesNotHave) {
@@ -238,6 +374,37 @@ TEST_F(UfmSite, SaysBeforeAnyChangeThatItMayNot) {
   const auto refused = error_of_sync();
   EXPECT_EQ(refused.kind, ErrorKind::permission);
   EXPECT_THAT(refused.message, HasSubstr("it does not take this user and password"));
+}
+
+/// All that says neither that who asks has no right nor that nobody is there.
+TEST_F(UfmSite, TakesNoOtherRefusalForOneOfRights) {
+  std::atomic<int> status = 0;
+  server_.meddle([&](const auto& request, auto& response) {
+    return request.method == "PUT" && (FakeUfm::refuse(response, status, "no such port"), true);
+  });
+  for (const int one : {400, 404, 405, 409, 422, 500}) {
+    status = one;
+    EXPECT_TRUE(target_->check_rights()) << one;
+  }
+  for (const int one : {401, 403}) {
+    status = one;
+    EXPECT_EQ(target_->check_rights().error().kind, ErrorKind::permission) << one;
+  }
+}
+
+TEST_F(UfmSite, PortsThatFailKeepNoOtherFromItsTurn) {
+  for (const char* link : {"leaf1--spine1", "leaf1--spine2", "leaf1--spine3", "leaf2--spine1"}) add(link);
+  const auto last = end("leaf2--spine1", "leaf2");
+  server_.meddle([&](const auto& request, auto& response) {
+    if (request.method != "PUT" || request.body.find("UNHEALTHY") == std::string::npos ||
+        request.body.find(last) != std::string::npos)
+      return false;
+    FakeUfm::refuse(response, 503, "not this one");
+    response.set_header("Retry-After", "60");
+    return true;
+  });
+  EXPECT_EQ(sync(), 3u);
+  EXPECT_THAT(server_.unhealthy(), ElementsAre(last));
 }
 
 TEST_F(UfmSite, OnePortThatIsRefusedKeepsNoOtherFromItsTurn) {
@@ -319,9 +486,11 @@ TEST_F(UfmSite, WaitsWhereTheServerIsBusyAndEndsWhereItIsAway) {
 TEST_F(UfmSite, AsksAServerThatDoesNotAnswerNotForEachOfMany) {
   for (const char* link : {"leaf1--spine1", "leaf1--spine2", "leaf1--spine3", "leaf2--spine1"}) add(link);
   std::atomic<int> asked = 0;
+  std::atomic<bool> has_looked = false;
   server_.meddle([&](const auto& request, auto& response) {
-    if (request.method != "PUT" || request.body.find("UNHEALTHY") == std::string::npos) return false;
-    ++asked;
+    const bool is_put = request.method == "PUT" && request.body.find("UNHEALTHY") != std::string::npos;
+    if (!is_put && (asked == 0 || has_looked.exchange(true))) return false;
+    asked += is_put ? 1 : 0;
     FakeUfm::refuse(response, 503, "starting");
     response.set_header("Retry-After", "60");
     return true;
@@ -367,6 +536,7 @@ TEST_F(UfmSite, CompletesOrUndoesWhatARunThatEndedAtAnyCallLeft) {
       has_ended = calls >= last;
       open();
       if (!is_wanted) release();
+      wait();
       ASSERT_EQ(sync(), 0u);
       EXPECT_EQ(server_.unhealthy().size(), is_wanted ? 1u : 0u);
       EXPECT_EQ(entry().marks.size(), is_wanted ? 1u : 0u);
@@ -385,9 +555,9 @@ TEST_F(UfmSite, TellsWhatAnOperatorTypes) {
   EXPECT_THAT(target_->prepare(changes), ElementsAre(""));
   EXPECT_EQ(
       changes[0].undo,
-      fmt::format("curl -u weft -X PUT -H 'Content-Type: application/json' -d "
+      fmt::format("curl -u weft --cacert {} -X PUT -H 'Content-Type: application/json' -d "
                   "'{{\"ports\":[\"{}\"],\"ports_policy\":\"HEALTHY\"}}' {}/ufmRest/app/unhealthy_ports",
-                  first_, server_.url()));
+                  server_.ca_file(), first_, server_.url()));
   EXPECT_THAT(target_->by_hand(changes[0]), HasSubstr("leaf1--spine1: UNHEALTHY, isolate"));
 }
 

@@ -104,12 +104,20 @@ TEST(UfmChanges, AreAsTheGuideHasThem) {
             R"({"ports":["0002c9030060dc20_10"],"ports_policy":"UNHEALTHY","action":"isolate"})");
   EXPECT_EQ(healthy_body(one), R"({"ports":["0002c9030060dc20_10"],"ports_policy":"HEALTHY"})");
   EXPECT_EQ(healthy_body(kNoPort), R"({"ports":["0000000000000000_0"],"ports_policy":"HEALTHY"})");
-  EXPECT_EQ(curl_line("https://ufm/ufmRest", "anna", healthy_body(one)),
+  EXPECT_EQ(curl_line({"https://ufm/ufmRest", "anna"}, healthy_body(one)),
             R"(curl -u anna -X PUT -H 'Content-Type: application/json' -d )"
             R"('{"ports":["0002c9030060dc20_10"],"ports_policy":"HEALTHY"}' )"
             R"(https://ufm/ufmRest/app/unhealthy_ports)");
-  EXPECT_THAT(curl_line("https://ufm/ufmRestV3", "", healthy_body(one)),
-              HasSubstr(R"(-H "Authorization: Basic $TOKEN")"));
+  EXPECT_THAT(curl_line({"https://ufm/ufmRestV3", "", "my ca.crt"}, healthy_body(one)),
+              HasSubstr(R"(-H "Authorization: Basic $TOKEN" --cacert 'my ca.crt' -X PUT)"));
+}
+
+TEST(UfmMarks, NameTheirPort) {
+  const auto one = port(0x0002c9030060dc20, 10);
+  EXPECT_EQ(isolated_at(one), "isolated at 0002c9030060dc20_10");
+  EXPECT_EQ(port_of_mark(isolated_at(one)), one);
+  for (const char* text : {"", "up", "isolated at ", "isolated at leaf1/p10", "0002c9030060dc20_10"})
+    EXPECT_FALSE(port_of_mark(text)) << text;
 }
 
 TEST(UfmRefusals, AreTextAndNoPages) {
