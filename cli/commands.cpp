@@ -43,6 +43,8 @@ constexpr auto kCommands = std::to_array<Command>({
                watch_words),
     {"trace", "show every path between two NICs and the labels that select it", trace_command, trace_options},
     {"diagnose", "name what is wrong from a file of observations", diagnose_command, diagnose_options},
+    {"compare", "two fabrics by recorded runs of a benchmark: equal, different or undecided", compare_command,
+     compare_options},
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,
      balance_options},
     {"blacklist", "which links to keep work away from", blacklist_command, blacklist_words},

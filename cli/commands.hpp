@@ -39,6 +39,7 @@ struct Command {
 
 int agent_command(const Arguments& arguments);
 int balance_command(const Arguments& arguments);
+int compare_command(const Arguments& arguments);
 int completion_command(const Arguments& arguments);
 int config_command(const Arguments& arguments);
 int diagnose_command(const Arguments& arguments);
@@ -56,6 +57,7 @@ int write_pages_command(const Arguments& arguments);
 
 OptionParser agent_options();
 OptionParser balance_options();
+OptionParser compare_options();
 OptionParser completion_options();
 OptionParser config_options();
 OptionParser diagnose_options();

@@ -6,7 +6,7 @@ find_package(fmt REQUIRED)                 # libfmt-dev
 find_package(nlohmann_json REQUIRED)       # nlohmann-json3-dev
 find_package(yaml-cpp REQUIRED)            # libyaml-cpp-dev
 find_package(pugixml REQUIRED)             # libpugixml-dev: minigraph.xml
-find_package(Boost REQUIRED COMPONENTS program_options)  # libboost-program-options-dev
+find_package(Boost REQUIRED COMPONENTS program_options)  # libboost-program-options-dev, with the headers of Boost.Math
 find_package(GTest REQUIRED)               # libgtest-dev, libgmock-dev
 find_package(benchmark REQUIRED)           # libbenchmark-dev
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)  # libsodium-dev

@@ -1,0 +1,128 @@
+// Two fabrics compared by recorded runs of a benchmark on each.
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "collectors/compare/recorded_run.hpp"
+#include "collectors/report/comparison_report.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/file_text.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  weft compare roce-*.log --with ib-*.log         # three runs a side at least\n"
+    "  weft compare roce-*.log --with ib-*.log --margin 2% -o json\n"
+    "  weft compare a1 a2 a3 a4 a5 a6 --with b1 b2 b3 b4 b5 b6 --blocks\n";
+
+constexpr std::size_t kMaxRuns = 10'000;  // a side
+
+using Runs = std::vector<compare::Run>;
+
+Result<Runs> read_runs(const std::vector<std::string>& files) {
+  if (files.size() > kMaxRuns)
+    return fail(ErrorKind::usage, "{} files: expected {} a side at most", files.size(), kMaxRuns);
+  Runs runs;
+  for (const std::string& file : files) {
+    compare::RecordedRunReader reader(outside_text(file));
+    WEFT_TRY_VOID(files::read_pieces(file, [&](std::string_view piece) { return reader.take(piece); }));
+    WEFT_TRY(auto run, std::move(reader).finish());
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+Result<std::vector<std::string>> files_of(const po::variables_map& values, const char* name,
+                                          const char* side) {
+  if (!values.count(name))
+    return fail(ErrorKind::usage, "no runs of {}: weft compare A... --with B...", side);
+  return values[name].as<std::vector<std::string>>();
+}
+
+Result<compare::Settings> read_settings(const po::variables_map& values) {
+  compare::Settings settings;
+  WEFT_TRY(const auto margin, read_option(values, "margin", parse_percent));
+  if (margin) settings.margin = margin->value();
+  if (!(settings.margin > 0))
+    return fail(ErrorKind::usage, "--margin 0%: expected more than 0: nothing is equal exactly");
+  if (values.count("blocks")) settings.design = compare::Design::blocks;
+  return settings;
+}
+
+void print(const report::ComparedRuns& runs, OutputFormat format) {
+  switch (format) {
+    case OutputFormat::table:
+      return fmt::print("{}", report::comparison_table(runs, terminal_columns()));
+    case OutputFormat::json:
+      return fmt::print("{}", report::comparison_json(runs, stamp_now()));
+    case OutputFormat::jsonl:
+      return fmt::print("{}", files::json_lines(report::comparison_rows(runs.comparison)));
+    case OutputFormat::csv:
+      return fmt::print("{}", files::csv_text(report::comparison_rows(runs.comparison)));
+  }
+}
+
+int exit_status(compare::Decision decision) {
+  switch (decision) {
+    case compare::Decision::equal:
+      return kExitHealthy;
+    case compare::Decision::differs:
+      return kExitDegraded;
+    case compare::Decision::undecided:
+      return kExitUnknown;
+  }
+  return kExitInternal;
+}
+
+Result<int> run(const po::variables_map& values) {
+  WEFT_TRY(const auto format, read_output_format(values));
+  WEFT_TRY(const auto settings, read_settings(values));
+  WEFT_TRY(const auto files_a, files_of(values, "runs", "A"));
+  WEFT_TRY(const auto files_b, files_of(values, "with", "B"));
+  WEFT_TRY(const Runs a, read_runs(files_a));
+  WEFT_TRY(const Runs b, read_runs(files_b));
+  WEFT_TRY(const auto comparison, compare::compare(a, b, settings));
+  print({comparison, a, b}, format);
+  return exit_status(comparison.decision);
+}
+
+}  // namespace
+
+OptionParser compare_options() {
+  OptionParser parser(
+      "weft compare A... --with B... [--margin 5%] [--blocks] [-o json]",
+      "Compares two fabrics, A and B, by recorded runs of nccl-tests, perftest or the OSU micro-benchmarks, "
+      "a file a run. The exit status is 0 where they are equal within the margin, 1 where they differ, 3 "
+      "where these runs do not decide.",
+      kExamples);
+  parser.options().add_options()("runs",
+                                 po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
+                                 "runs on A: what the benchmark printed, a file a run")(
+      "with", po::value<std::vector<std::string>>()->composing()->multitoken()->value_name("FILE"),
+      "runs on B, as many files as follow");
+  parser.options(Group::how_much)
+      .add_options()("margin", po::value<std::string>()->value_name("PERCENT"),
+                     "a difference that does not matter (default: 5%)")(
+          "blocks",
+          "the runs were taken as A, B, B, A, and so on: two of each side, in the order given, are a block, "
+          "in "
+          "which slow drift cancels");
+  parser.positional("runs", -1);
+  add_rows_option(parser.options(Group::output));
+  return parser;
+}
+
+int compare_command(const Arguments& arguments) {
+  const auto parser = compare_options();
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto status = run(*values);
+  return status ? *status : report(status.error());
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,48 @@
+// How far B is from A, as the logarithm of the ratio B/A with its standard error, and what Student's t says
+// of it. Two designs: blocks (A and B close in time, so that slow drift cancels) and runs without blocks.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace weft::compare {
+
+struct Effect {
+  double log_ratio = 0;
+  double error = 0;    // standard error of log_ratio
+  double freedom = 0;  // degrees of freedom of `error`
+  // What more units (blocks, or runs a side) would change: error^2 is unit_variance / units + rounding.
+  double unit_variance = 0;
+  double freedom_per_unit = 1;
+  double rounding = 0;
+};
+
+/// Of blocks: each value is log(B/A) of one. `rounding`: variance that repetition does not lessen. At least
+/// two values.
+Effect block_effect(std::span<const double> log_ratios, double rounding = 0);
+
+/// Welch's t of logarithms, with the Welch-Satterthwaite degrees of freedom (Welch 1947). At least two values
+/// a side.
+Effect welch_effect(std::span<const double> log_a, std::span<const double> log_b, double rounding = 0);
+
+/// The same effect and spread over `units` blocks, or runs a side (at least two).
+Effect with_units(const Effect& effect, std::size_t units);
+
+/// Quantile of Student's t: freedom > 0, 0 < share < 1.
+double student_quantile(double freedom, double share);
+
+/// Half the width of the two-sided interval of log_ratio at this level (0.05: 95 %).
+double half_width(const Effect& effect, double level);
+
+/// The p-value of "B is A", two-sided. Precondition: error > 0.
+double p_value(const Effect& effect);
+
+/// Two one-sided tests at `level` each (Schuirmann 1987): |log_ratio| is proven to be below `log_margin`.
+bool is_within(const Effect& effect, double log_margin, double level);
+
+/// Adjusted p-values, in the order given: below a level, they are rejected with all of them tested (Holm
+/// 1979).
+std::vector<double> holm(std::span<const double> p_values);
+
+}  // namespace weft::compare

@@ -1,0 +1,52 @@
+// A recorded run, read piece by piece: the text that nccl-tests, perftest or the OSU micro-benchmarks
+// printed, with other lines before, between and after. Memory is bounded whatever the size of the text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "collectors/compare/table_layout.hpp"
+
+namespace weft::compare {
+
+class RecordedRunReader {
+ public:
+  /// `name` names the run in reports and errors.
+  explicit RecordedRunReader(std::string name) { run_.name = std::move(name); }
+
+  /// The next bytes of the text. Error (invalid_input, with the line's number): columns that do not match
+  /// their header, or more than a run has.
+  Result<void> take(std::string_view piece);
+
+  /// After the last piece. Error: there is no value in it.
+  Result<Run> finish() &&;
+
+ private:
+  Result<void> take_line(std::string_view line);
+  Result<void> take_row(const Words& words);
+  Result<void> take_value(const TableLayout::Measured& column, const Words& words, Bytes size);
+  void begin_table(TableLayout layout);
+  void end_table();
+  void announce(Announcement announcement);
+  Cell cell_of(const TableLayout::Measured& column, const Words& words, Bytes size) const;
+  void remark(std::string text);
+
+  Run run_;
+  std::string rest_;  // of a line whose end has not come
+  std::size_t line_ = 0;
+  std::size_t values_ = 0;
+  std::size_t remarks_left_out_ = 0;
+  // Of the table that is being read.
+  std::optional<TableLayout> layout_;
+  std::map<Cell, std::vector<Value>> table_;
+  std::vector<std::string> work_;  // the first words of its cells
+  std::size_t rows_ = 0;
+  std::size_t last_row_ = 0;              // its line
+  std::optional<std::size_t> short_row_;  // its line: the table is cut there, or its columns do not match
+  bool has_footer_ = false;
+  // What was announced of the tables to come.
+  Announcement title_;
+  Announcement setting_;
+};
+
+}  // namespace weft::compare

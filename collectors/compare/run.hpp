@@ -1,0 +1,40 @@
+// What one recorded run of a benchmark says: its values by cell. A cell is what was measured (the work, its
+// settings, the size); two values are comparable where their cells are the same.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "topology/base/units.hpp"
+
+namespace weft::compare {
+
+enum class Metric {
+  time,       // in seconds: less is better
+  bandwidth,  // in bits per second: more is better
+};
+
+struct Cell {
+  std::vector<std::string> work;  // its name first, then its settings: all_reduce, float, sum, in-place
+  Bytes size;
+  Metric metric = Metric::time;
+  friend auto operator<=>(const Cell&, const Cell&) = default;
+};
+
+struct Value {
+  double number = 0;
+  double grain = 0;  // one unit of the last digit that was printed, as a share of `number`; 0: exact
+};
+
+/// Above zero, and such that no ratio of two leaves the range of a double: of what a benchmark measures all.
+constexpr bool is_comparable(double number) { return number >= 1e-30 && number <= 1e30; }
+
+struct Run {
+  std::string name;
+  std::map<Cell, std::vector<Value>> cells;
+  std::vector<std::string> remarks;  // what does not count, a sentence each
+};
+
+}  // namespace weft::compare

@@ -1,0 +1,275 @@
+#include "collectors/report/comparison_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "collectors/report/words.hpp"
+#include "topology/base/readable.hpp"
+#include "topology/base/text.hpp"
+#include "topology/base/text_table.hpp"
+#include "topology/files/json_text.hpp"
+
+namespace weft::report {
+namespace {
+
+using compare::Cell;
+using compare::CellResult;
+using compare::Comparison;
+using compare::Decision;
+using compare::Design;
+using compare::Metric;
+
+constexpr std::size_t kMaxOneSided = 8;  // cells that get a line
+
+std::string percent(double share) {
+  constexpr double kMaxPercent = 1000;  // more is not measured but guessed, from hardly any runs
+  const double number = share * 100;
+  if (number > kMaxPercent) return "over 1000 %";
+  return number < 10 ? fmt::format("{:.2g} %", number) : fmt::format("{:.0f} %", number);
+}
+
+std::string ratio_number(double ratio) {
+  constexpr double kMaxFixed = 1000;
+  return ratio < kMaxFixed ? fmt::format("{:.3f}", ratio) : fmt::format("{:.3g}", ratio);
+}
+
+std::string better(const CellResult& cell) {
+  return fmt::format("{} better by {}", better_side(cell.cell.metric, cell.ratio),
+                     percent(compare::advantage(cell.ratio)));
+}
+
+/// Exact: sizes of benchmarks are powers of two.
+std::string size_text(Bytes size) {
+  constexpr std::pair<std::int64_t, const char*> kUnits[] = {
+      {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
+  for (const auto& [unit, name] : kUnits)
+    if (size.count() > 0 && size.count() % unit == 0) return fmt::format("{} {}", size.count() / unit, name);
+  return fmt::format("{} B", size.count());
+}
+
+std::string value_text(Metric metric, double value) {
+  if (metric == Metric::bandwidth) return readable(Bandwidth::bit(value));
+  constexpr double kMaxSeconds = 1e9;  // beyond it no count of nanoseconds fits
+  if (value > kMaxSeconds) return fmt::format("{:.3g} s", value);
+  return readable(Nanoseconds(std::llround(value * 1e9)));
+}
+
+std::string ratio_text(const CellResult& cell) {
+  const auto ratio = ratio_number(cell.ratio);
+  if (!cell.interval) return ratio;
+  return fmt::format("{} ({}-{})", ratio, ratio_number(cell.interval->low),
+                     ratio_number(cell.interval->high));
+}
+
+std::string_view unit_name(Design design) { return design == Design::blocks ? "block" : "run"; }
+
+/// "more runs a side", of which `count`.
+std::string more_text(Design design, std::size_t count) {
+  return counted(count, fmt::format("more {}", unit_name(design)), ' ') +
+         (design == Design::runs ? " a side" : "");
+}
+
+std::string undecided_text(const CellResult& cell, Design design) {
+  if (!cell.interval && cell.needed) {
+    const auto spread = [](const compare::Side& side) {
+      return side.units < 2 ? std::string("one alone") : "spread " + percent(side.spread - 1);
+    };
+    return fmt::format("undecided: A {}, B {}; {} needed", spread(cell.a), spread(cell.b),
+                       more_text(design, *cell.needed));
+  }
+  if (!cell.interval) return "undecided: the values never vary";
+  const auto needed = cell.needed ? "about " + more_text(design, *cell.needed) + " would decide"
+                                  : std::string("no number of them would decide soon");
+  return fmt::format("undecided: {} would have shown; {}", percent(*cell.least_shown), needed);
+}
+
+std::string verdict_text(const CellResult& cell, Design design) {
+  switch (cell.decision) {
+    case Decision::equal:
+      return cell.proven ? "equal; " + better(cell) : "equal";
+    case Decision::differs:
+      return better(cell);
+    case Decision::undecided:
+      return undecided_text(cell, design);
+  }
+  return "";
+}
+
+std::string work_text(const Cell& cell) { return joined(cell.work, " "); }
+
+/// The words that all cells have: said once, not in every row.
+std::vector<std::string> common_words(const std::vector<CellResult>& cells) {
+  auto common = cells.front().cell.work;
+  for (const CellResult& cell : cells)
+    std::erase_if(common,
+                  [&](const std::string& word) { return std::ranges::count(cell.cell.work, word) == 0; });
+  return common;
+}
+
+std::string cell_table(const Comparison& comparison, std::size_t columns) {
+  const auto common = common_words(comparison.cells);
+  std::string text;
+  if (!common.empty()) text += wrapped("all cells: " + joined(common, " "), 0, columns);
+  TextTable table({{"work"}, {"size", true}, {"A", true}, {"B", true}, {"B/A (95 %)"}, {"verdict"}});
+  for (const CellResult& cell : comparison.cells) {
+    std::vector<std::string> own;
+    std::ranges::copy_if(cell.cell.work, std::back_inserter(own),
+                         [&](const std::string& word) { return std::ranges::count(common, word) == 0; });
+    table.add({own.empty() ? "the same" : joined(own, " "), size_text(cell.cell.size),
+               value_text(cell.cell.metric, cell.a.mean), value_text(cell.cell.metric, cell.b.mean),
+               ratio_text(cell), verdict_text(cell, comparison.settings.design)});
+  }
+  return text + table.text(columns);
+}
+
+std::string one_sided_text(std::string_view side, const std::vector<Cell>& cells, std::size_t columns) {
+  if (cells.empty()) return {};
+  std::vector<std::string> names;
+  for (const Cell& cell : cells) {
+    if (names.size() == kMaxOneSided) break;
+    names.push_back(work_text(cell) + " " + size_text(cell.size));
+  }
+  if (cells.size() > kMaxOneSided) names.push_back(fmt::format("and {} more", cells.size() - kMaxOneSided));
+  return wrapped(fmt::format("only in {}: {}", side, joined(names, ", ")), 0, columns, 2);
+}
+
+std::string design_text(const ComparedRuns& runs) {
+  if (runs.comparison.settings.design == Design::blocks)
+    return fmt::format("{} blocks A, B, B, A: slow drift cancels", runs.a.size() / 2);
+  return fmt::format(
+      "{} of A, {} of B, without blocks: what drifted between the runs of A and of B is in the ratio",
+      counted(runs.a.size(), "run"), counted(runs.b.size(), "run"));
+}
+
+std::size_t count_of(const Comparison& comparison, Decision decision) {
+  return static_cast<std::size_t>(std::ranges::count(comparison.cells, decision, &CellResult::decision));
+}
+
+files::DocumentTree side_tree(const compare::Side& side) {
+  files::DocumentTree tree{{"mean", side.mean}, {"units", side.units}};
+  if (side.units > 1) tree["spread"] = side.spread - 1;
+  return tree;
+}
+
+std::string_view unit_of(Metric metric) { return metric == Metric::time ? "s" : "bit/s"; }
+std::string_view name_of(Metric metric) { return metric == Metric::time ? "time" : "bandwidth"; }
+
+files::DocumentTree cell_tree(const Cell& cell) {
+  return {{"work", work_text(cell)}, {"size_bytes", cell.size.count()}, {"metric", name_of(cell.metric)}};
+}
+
+files::DocumentTree result_tree(const CellResult& cell) {
+  auto tree = cell_tree(cell.cell);
+  tree["unit"] = unit_of(cell.cell.metric);
+  tree["a"] = side_tree(cell.a);
+  tree["b"] = side_tree(cell.b);
+  tree["ratio"] = cell.ratio;
+  if (cell.interval) {
+    tree["low"] = cell.interval->low;
+    tree["high"] = cell.interval->high;
+  }
+  if (cell.p) tree["p"] = *cell.p;
+  tree["verdict"] = to_string(cell.decision);
+  tree["proven"] = cell.proven;
+  if (cell.proven) tree["better"] = std::string(1, better_side(cell.cell.metric, cell.ratio));
+  tree["advantage"] = compare::advantage(cell.ratio);
+  if (cell.least_shown) tree["least_shown"] = *cell.least_shown;
+  if (cell.needed) tree["needed"] = *cell.needed;
+  return tree;
+}
+
+files::DocumentTree runs_tree(std::span<const compare::Run> runs) {
+  auto tree = files::DocumentTree::array();
+  for (const compare::Run& run : runs) tree.push_back({{"name", run.name}, {"remarks", run.remarks}});
+  return tree;
+}
+
+files::DocumentTree cells_tree(const std::vector<Cell>& cells) {
+  auto tree = files::DocumentTree::array();
+  for (const Cell& cell : cells) tree.push_back(cell_tree(cell));
+  return tree;
+}
+
+files::RowValue number_or_nothing(const std::optional<double>& number) {
+  return number ? files::RowValue(*number) : files::RowValue();
+}
+
+}  // namespace
+
+std::string comparison_sentence(const Comparison& comparison) {
+  const std::size_t cells = comparison.cells.size();
+  const auto margin = percent(comparison.settings.margin);
+  const std::size_t equal = count_of(comparison, Decision::equal);
+  const std::size_t undecided = count_of(comparison, Decision::undecided);
+  switch (comparison.decision) {
+    case Decision::equal:
+      return fmt::format("A and B are equal within {} in {}", margin, counted(cells, "cell"));
+    case Decision::undecided:
+      return fmt::format("undecided: {} of {}; {} equal within {}", undecided, counted(cells, "cell"), equal,
+                         margin);
+    case Decision::differs:
+      break;
+  }
+  const CellResult* most = nullptr;
+  for (const CellResult& cell : comparison.cells)
+    if (cell.decision == Decision::differs &&
+        (!most || compare::advantage(cell.ratio) > compare::advantage(most->ratio)))
+      most = &cell;
+  return fmt::format("A and B differ in {} of {}, most in {} {}: {}; {} equal within {}, {} undecided",
+                     cells - equal - undecided, counted(cells, "cell"), work_text(most->cell),
+                     size_text(most->cell.size), better(*most), equal, margin, undecided);
+}
+
+std::string comparison_table(const ComparedRuns& runs, std::size_t columns) {
+  const Comparison& comparison = runs.comparison;
+  std::string text = wrapped(comparison_sentence(comparison), 0, columns) + "\n" +
+                     cell_table(comparison, columns) + "\n" + wrapped(design_text(runs), 0, columns) +
+                     one_sided_text("A", comparison.only_a, columns) +
+                     one_sided_text("B", comparison.only_b, columns);
+  for (const auto side : {runs.a, runs.b})
+    for (const compare::Run& run : side)
+      for (const std::string& remark : run.remarks) text += wrapped(run.name + ": " + remark, 0, columns, 2);
+  return text;
+}
+
+std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp& stamp) {
+  const Comparison& comparison = runs.comparison;
+  auto tree = files::stamped_tree("weft.comparison/1", stamp);
+  tree["verdict"] = to_string(comparison.decision);
+  tree["sentence"] = comparison_sentence(comparison);
+  std::ranges::replace(tree["sentence"].get_ref<std::string&>(), kNoBreak, ' ');
+  tree["margin"] = comparison.settings.margin;
+  tree["design"] = comparison.settings.design == Design::blocks ? "blocks" : "runs";
+  tree["a"] = runs_tree(runs.a);
+  tree["b"] = runs_tree(runs.b);
+  tree["cells"] = files::DocumentTree::array();
+  for (const CellResult& cell : comparison.cells) tree["cells"].push_back(result_tree(cell));
+  tree["only_a"] = cells_tree(comparison.only_a);
+  tree["only_b"] = cells_tree(comparison.only_b);
+  return files::document_text(tree) + "\n";
+}
+
+files::RowSet comparison_rows(const Comparison& comparison) {
+  files::RowSet set{.columns = {"work", "size_bytes", "metric", "unit", "a", "b", "ratio", "low", "high", "p",
+                                "verdict", "proven", "better", "least_shown", "needed"}};
+  for (const CellResult& cell : comparison.cells) {
+    const auto side = [&](const auto& bound) {
+      return cell.interval ? files::RowValue((*cell.interval).*bound) : files::RowValue();
+    };
+    set.rows.push_back(
+        {work_text(cell.cell), cell.cell.size.count(), std::string(name_of(cell.cell.metric)),
+         std::string(unit_of(cell.cell.metric)), cell.a.mean, cell.b.mean, cell.ratio,
+         side(&CellResult::Interval::low), side(&CellResult::Interval::high), number_or_nothing(cell.p),
+         std::string(to_string(cell.decision)), std::string(cell.proven ? "yes" : "no"),
+         cell.proven ? files::RowValue(std::string(1, better_side(cell.cell.metric, cell.ratio)))
+                     : files::RowValue(),
+         number_or_nothing(cell.least_shown),
+         cell.needed ? files::RowValue(static_cast<std::int64_t>(*cell.needed)) : files::RowValue()});
+  }
+  return set;
+}
+
+}  // namespace weft::report

@@ -1,0 +1,128 @@
+// `weft compare` as a user calls it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/commands.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+#include "topology/base/text.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+/// A table of two sizes with times near `time`, in microseconds.
+std::string table(double time) {
+  std::string text =
+      "$ ./build/all_reduce_perf -b 1M -e 2M -f 2\n"
+      "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n";
+  for (const int size : {1 << 20, 1 << 21})
+    text += fmt::format("{} {} float sum -1 {:.2f} 1 1 0 {:.2f} 1 1 0\n", size, size / 4, time, time * 1.01);
+  return text + "# Out of bounds values : 0 OK\n";
+}
+
+Outcome compared(const std::vector<double>& a, const std::vector<double>& b, const Arguments& more = {}) {
+  std::deque<ScratchFile> files;
+  Arguments words;
+  for (const double time : a) words.push_back(files.emplace_back(table(time)).path());
+  words.push_back("--with");
+  for (const double time : b) words.push_back(files.emplace_back(table(time)).path());
+  words.insert(words.end(), more.begin(), more.end());
+  return call(compare_command, words);
+}
+
+TEST(Compare, RunsThatAgreeAreEqualAndTheStatusIsZero) {
+  const auto outcome = compared({100, 101, 99}, {100.5, 99.5, 101});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, testing::StartsWith("A and B are equal within 5 % in 4 cells\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("all cells: all_reduce float sum\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("without blocks: what drifted"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("only in")));
+}
+
+TEST(Compare, ADifferenceIsToldWithItsSizeAndWhomItFavours) {
+  const auto outcome = compared({100, 101, 99}, {120, 121, 119});
+  EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("A and B differ in 4 of 4 cells"));
+  EXPECT_THAT(outcome.out, HasSubstr("A better by 20 %"));
+  EXPECT_THAT(outcome.out, HasSubstr("1.200 ("));
+}
+
+TEST(Compare, OneRunASideIsUndecidedWithoutAnInterval) {
+  const auto outcome = compared({100}, {120});
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("undecided: 4 of 4 cells"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("1.200 (")));
+  EXPECT_THAT(outcome.out, HasSubstr("needed"));
+}
+
+TEST(Compare, FitsATerminalAndSaysNoNan) {
+  for (const auto& outcome : {compared({100}, {120}), compared({100, 130, 99}, {101, 95, 140}),
+                              compared({100, 101, 99}, {120, 121, 119})}) {
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 80U) << line;
+    EXPECT_THAT(outcome.out, Not(HasSubstr("nan")));
+  }
+}
+
+TEST(Compare, BlocksAreTheUnitAndMustFit) {
+  const auto outcome = compared({100, 102, 104, 106, 108, 110}, {101, 101, 105, 105, 109, 109}, {"--blocks"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("3 blocks A, B, B, A"));
+  EXPECT_EQ(compared({100, 101, 99}, {100, 101, 99}, {"--blocks"}).status, 64);
+}
+
+TEST(Compare, TheDocumentMeetsItsSchemaInEveryVerdict) {
+  for (const auto& outcome :
+       {compared({100}, {120}, {"-o", "json"}), compared({100, 130, 99}, {101, 95, 140}, {"-o", "json"}),
+        compared({100, 101, 99}, {120, 121, 119}, {"-o", "json"}),
+        compared({100, 101, 99}, {100, 101, 99}, {"-o", "json"})}) {
+    expect_matches_schema(outcome.out, "comparison");
+    EXPECT_THAT(nlohmann::json::parse(outcome.out)["cells"], SizeIs(4));
+  }
+}
+
+TEST(Compare, RowsHaveOneLineACell) {
+  const auto csv = compared({100, 101, 99}, {120, 121, 119}, {"-o", "csv"});
+  EXPECT_EQ(std::ranges::count(csv.out, '\n'), 5);
+  EXPECT_THAT(csv.out, HasSubstr("all_reduce float sum in-place,1048576,time,s,"));
+  EXPECT_THAT(compared({100}, {120}, {"-o", "jsonl"}).out, HasSubstr(R"("low":null)"));
+}
+
+TEST(Compare, WhatIsOnOneSideAloneAndWhatDoesNotCountIsSaid) {
+  std::string wrong = table(100);
+  wrong.replace(wrong.find("1 1 0 "), 6, "1 1 9 ");
+  const ScratchFile a(wrong);
+  const ScratchFile b(table(100));
+  const auto outcome = call(compare_command, {a.path(), "--with", b.path()});
+  EXPECT_THAT(outcome.out, HasSubstr("only in B: all_reduce float sum out-of-place 1 MiB"));
+  EXPECT_THAT(outcome.out, HasSubstr("9 wrong results"));
+}
+
+TEST(Compare, WhatCannotBeComparedIsRefused) {
+  const ScratchFile run(table(100));
+  const ScratchFile other("# OSU MPI Bandwidth Test v5.9\n# Size Bandwidth (MB/s)\n8 2.50\n");
+  const ScratchFile broken("# OSU MPI Bandwidth Test v5.9\n# Size Bandwidth (MB/s)\n8 2.50 3\n");
+  const auto none = call(compare_command, {run.path(), "--with", other.path()});
+  EXPECT_EQ(none.status, 64);
+  EXPECT_THAT(none.err, HasSubstr("no cell is on both sides"));
+  EXPECT_THAT(call(compare_command, {run.path(), "--with", broken.path()}).err,
+              HasSubstr(broken.path() + ": line 3"));
+  EXPECT_THAT(call(compare_command, {run.path()}).err, HasSubstr("no runs of B"));
+  EXPECT_THAT(call(compare_command, {"--with", run.path()}).err, HasSubstr("no runs of A"));
+  EXPECT_EQ(call(compare_command, {run.path(), "--with", "/no/such/file"}).status, 64);
+  EXPECT_EQ(call(compare_command, {run.path(), "--with", run.path(), "--margin", "0%"}).status, 64);
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,197 @@
+#include "collectors/compare/comparison.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "tests/support/draws.hpp"
+#include "topology/base/splitmix.hpp"
+
+namespace weft::compare {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+const Cell kCell{.work = {"all_reduce", "in-place"}, .size = Bytes(1024), .metric = Metric::time};
+
+Run run(double number, const Cell& cell = kCell, double grain = 0) {
+  return {.name = "run", .cells = {{cell, {{number, grain}}}}};
+}
+
+std::vector<Run> runs(const std::vector<double>& numbers, const Cell& cell = kCell) {
+  std::vector<Run> all;
+  for (const double number : numbers) all.push_back(run(number, cell));
+  return all;
+}
+
+CellResult only_cell(const std::vector<Run>& a, const std::vector<Run>& b, const Settings& settings = {}) {
+  const auto comparison = compare(a, b, settings);
+  EXPECT_TRUE(comparison.has_value()) << comparison.error().message;
+  EXPECT_THAT(comparison->cells, SizeIs(1));
+  EXPECT_EQ(comparison->decision, comparison->cells.front().decision);
+  return comparison->cells.front();
+}
+
+TEST(Comparison, RunsThatAgreeAreEqualWithinTheMargin) {
+  const auto cell = only_cell(runs({100, 101, 99, 100}), runs({101, 100, 99.5, 100}));
+  EXPECT_EQ(cell.decision, Decision::equal);
+  EXPECT_FALSE(cell.proven);
+  EXPECT_LT(cell.interval->low, 1);
+  EXPECT_GT(cell.interval->high, 1);
+  EXPECT_EQ(cell.a.units, 4U);
+}
+
+TEST(Comparison, ASmallDifferenceThatIsProvenIsToldBesideEqual) {
+  const auto cell = only_cell(runs({100, 100.1, 99.9, 100}), runs({102, 102.1, 101.9, 102}));
+  EXPECT_EQ(cell.decision, Decision::equal);
+  EXPECT_TRUE(cell.proven);
+  EXPECT_NEAR(cell.ratio, 1.02, 1e-6);
+}
+
+TEST(Comparison, TheLargerTimeAndTheSmallerBandwidthAreWorse) {
+  const auto slower = only_cell(runs({100, 101, 99}), runs({120, 121, 119}));
+  EXPECT_EQ(slower.decision, Decision::differs);
+  EXPECT_EQ(better_side(Metric::time, slower.ratio), 'A');
+  EXPECT_EQ(better_side(Metric::bandwidth, slower.ratio), 'B');
+  EXPECT_NEAR(advantage(1.25), 0.25, 1e-12);
+  EXPECT_NEAR(advantage(0.8), 0.25, 1e-12);
+}
+
+TEST(Comparison, NoisyRunsAreUndecidedAndSayWhatWouldDecide) {
+  const auto cell = only_cell(runs({100, 110, 95}), runs({104, 112, 99}));
+  EXPECT_EQ(cell.decision, Decision::undecided);
+  EXPECT_GT(*cell.least_shown, 0.1);
+  ASSERT_TRUE(cell.needed.has_value());
+  EXPECT_GT(*cell.needed, 3U);
+}
+
+TEST(Comparison, FewerThanThreeRunsHaveNoIntervalButASpread) {
+  const auto cell = only_cell(runs({100, 110, 105}), runs({100, 104}));
+  EXPECT_EQ(cell.decision, Decision::undecided);
+  EXPECT_FALSE(cell.interval.has_value());
+  EXPECT_FALSE(cell.p.has_value());
+  EXPECT_NEAR(cell.b.spread, 1.04, 1e-9);
+  EXPECT_EQ(cell.needed, 1U);
+  EXPECT_EQ(only_cell(runs({100}), runs({100})).needed, 2U);
+}
+
+TEST(Comparison, ExactValuesThatNeverVaryDecideNothing) {
+  const auto cell = only_cell(runs({100, 100, 100}), runs({100, 100, 100}));
+  EXPECT_EQ(cell.decision, Decision::undecided);
+  EXPECT_FALSE(cell.interval.has_value());
+}
+
+TEST(Comparison, RoundedValuesThatNeverVaryAreEqual) {
+  std::vector<compare::Run> same;
+  for (int i = 0; i < 3; ++i) same.push_back(run(1.23e-6, kCell, 0.01 / 1.23));
+  EXPECT_EQ(only_cell(same, same).decision, Decision::equal);
+  EXPECT_EQ(only_cell(same, same, {.margin = 0.001}).decision, Decision::undecided);
+}
+
+TEST(Comparison, BlocksTakeAwayWhatDriftsSlowly) {
+  std::vector<double> a;
+  std::vector<double> b;
+  double drift = 1;
+  for (int block = 0; block < 6; ++block) {
+    for (auto* side : {&a, &b, &b, &a}) side->push_back(100 * (drift *= 1.02));
+    b.back() *= 1 + 0.001 * block;  // something is left
+  }
+  EXPECT_EQ(only_cell(runs(a), runs(b)).decision, Decision::undecided);
+  const auto cell = only_cell(runs(a), runs(b), {.design = Design::blocks});
+  EXPECT_EQ(cell.decision, Decision::equal);
+  EXPECT_EQ(cell.a.units, 6U);
+}
+
+TEST(Comparison, RunsThatAreNoBlocksAreRefused) {
+  const Settings blocks{.design = Design::blocks};
+  EXPECT_EQ(compare(runs({1, 1}), runs({1, 1, 1, 1}), blocks).error().kind, ErrorKind::usage);
+  EXPECT_EQ(compare(runs({1, 1, 1}), runs({1, 1, 1}), blocks).error().kind, ErrorKind::usage);
+}
+
+TEST(Comparison, WhatIsOnOneSideAloneIsListed) {
+  Cell other = kCell;
+  other.size = Bytes(2048);
+  auto a = runs({100, 101, 99});
+  a[0].cells[other] = {{1, 0}};
+  Cell third = kCell;
+  third.metric = Metric::bandwidth;
+  auto b = a;
+  b[0].cells.erase(other);
+  b[1].cells[third] = {{1, 0}};
+  const auto comparison = compare(a, b, {});
+  EXPECT_EQ(comparison->only_a, std::vector{other});
+  EXPECT_EQ(comparison->only_b, std::vector{third});
+}
+
+TEST(Comparison, NothingInCommonAndValuesWithoutARatioAreErrors) {
+  Cell other = kCell;
+  other.work = {"all_gather"};
+  const auto none = compare(runs({1, 1, 1}), runs({1, 1, 1}, other), {});
+  EXPECT_EQ(none.error().kind, ErrorKind::invalid_input);
+  EXPECT_THAT(none.error().message,
+              testing::AllOf(HasSubstr("all_reduce in-place"), HasSubstr("all_gather")));
+  for (const double wrong :
+       {0.0, -1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_FALSE(compare(runs({1, 1, wrong}), runs({1, 1, 1}), {}).has_value());
+}
+
+TEST(Comparison, ARunIsTheMedianOfItsValuesAndOfTwoTheirMiddle) {
+  compare::Run a{.name = "a", .cells = {{kCell, {{1, 0}, {4, 0}}}}};
+  compare::Run b{.name = "b", .cells = {{kCell, {{900, 0}, {2, 0}, {1, 0}}}}};
+  const auto cell = only_cell({a}, {b});
+  EXPECT_NEAR(cell.a.mean, 2, 1e-12);  // of logarithms: the geometric
+  EXPECT_NEAR(cell.b.mean, 2, 1e-12);
+}
+
+TEST(Comparison, SwappingTheSidesInvertsTheRatioAndKeepsTheVerdict) {
+  const auto a = runs({100, 103, 99, 101});
+  const auto b = runs({108, 111, 109});
+  const auto one = only_cell(a, b);
+  const auto other = only_cell(b, a);
+  EXPECT_EQ(one.decision, other.decision);
+  EXPECT_NEAR(one.interval->low * other.interval->high, 1, 1e-9);
+}
+
+/// Runs of logarithm `truth` with noise of 3.5 %.
+std::vector<Run> drawn(SplitMix64& random, std::size_t count, double truth, std::size_t cells = 1) {
+  std::normal_distribution<double> noise(truth, 0.035);
+  std::vector<Run> all(count);
+  for (Run& one : all)
+    for (std::size_t i = 0; i < cells; ++i) {
+      Cell cell = kCell;
+      cell.size = Bytes(static_cast<std::int64_t>(i));
+      one.cells[cell] = {{std::exp(noise(random)), 0}};
+    }
+  return all;
+}
+
+TEST(Comparison, NineteenOfTwentyIntervalsHoldTheTruth) {
+  SplitMix64 random(1);
+  const int all = draws(1000);
+  for (const Design design : {Design::runs, Design::blocks}) {
+    int held = 0;
+    for (int i = 0; i < all; ++i) {
+      const auto cell = only_cell(drawn(random, 8, 0), drawn(random, 8, 0.03), {.design = design});
+      held += cell.interval->low <= std::exp(0.03) && std::exp(0.03) <= cell.interval->high;
+    }
+    EXPECT_NEAR(held, 0.95 * all, 3.5 * std::sqrt(0.95 * 0.05 * all));
+  }
+}
+
+TEST(Comparison, OfManyCellsOfOneFabricHardlyEverOneDiffers) {
+  SplitMix64 random(2);
+  const int all = draws(100);
+  int differs = 0;
+  for (int i = 0; i < all; ++i)
+    differs += compare(drawn(random, 6, 0, 40), drawn(random, 6, 0, 40), {.margin = 0.001})->decision ==
+               Decision::differs;
+  EXPECT_LE(differs, 0.05 * all + 3.5 * std::sqrt(0.05 * 0.95 * all));
+}
+
+}  // namespace
+}  // namespace weft::compare
