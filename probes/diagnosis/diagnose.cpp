@@ -127,32 +127,37 @@ std::optional<Crossed> heaviest_loss(const Fabric& fabric, const Observations& o
 /// Which channels lose packets, and how much each does, is read from how the losses lie in time too: heaped
 /// ones look like bursts of another. Whether the run failed must not hang on that. Where what was found of
 /// losses is degraded, and of the packets over some channel as many were lost as of one that failed, the
-/// finding at that channel, or else the first, failed.
+/// finding at that channel, or else the worst, failed.
 void fail_by_heaviest_loss(const Fabric& fabric, const Observations& observations, Diagnosis& diagnosis) {
   if (diagnosis.verdict != Verdict::degraded) return;
   const auto heaviest = heaviest_loss(fabric, observations);
   if (!heaviest || heaviest->share() < kFailedLoss) return;
+  const ChannelId channel = heaviest->channel;
   const auto text =
       fmt::format("of all packets over {} {:.3g} % were lost, by this or by what hides beside it",
-                  fabric.name_of(heaviest->channel), 100 * heaviest->share());
-  const auto fail = [&](auto& findings, auto is_at_it) {
-    const auto is_loss = [](const auto& it) {
-      return it.verdict == Verdict::degraded && it.cause == Cause::loss;
+                  fabric.name_of(channel), 100 * heaviest->share());
+  const auto fail = [&](auto& findings, auto is_meant) {
+    const auto loss_of = [&](const auto& it) {
+      if (it.verdict != Verdict::degraded || it.cause != Cause::loss || !is_meant(it)) return -1.0;
+      if constexpr (requires { it.estimate; }) return it.estimate ? it.estimate->value : 0.0;
+      return 0.0;
     };
-    auto found = std::ranges::find_if(findings, [&](const auto& it) { return is_loss(it) && is_at_it(it); });
-    if (found == findings.end()) return false;
-    found->verdict = Verdict::failed;
-    if constexpr (requires { found->evidence; }) found->evidence.push_back(text);
-    std::rotate(findings.begin(), found, std::next(found));
+    const auto worst = std::ranges::max_element(findings, {}, loss_of);
+    if (worst == findings.end() || loss_of(*worst) < 0) return false;
+    worst->verdict = Verdict::failed;
+    if constexpr (requires { worst->evidence; }) worst->evidence.push_back(text);
+    std::rotate(findings.begin(), worst, std::next(worst));
     return true;
   };
-  const LinkId link = Fabric::link_of(heaviest->channel);
+  const auto at_link = [&](const LinkFinding& it) { return it.link == Fabric::link_of(channel); };
+  const auto at_host = [&](const HostFinding& it) {
+    return it.host == fabric.source_node(channel) || it.host == fabric.target_node(channel);
+  };
   const auto any = [](const auto&) { return true; };
-  const bool failed = fail(diagnosis.links, [&](const LinkFinding& it) { return it.link == link; }) ||
-                      fail(diagnosis.hosts, [&](const HostFinding& it) { return it.link == link; }) ||
-                      fail(diagnosis.links, any) || fail(diagnosis.hosts, any) ||
-                      fail(diagnosis.groups, any) || fail(diagnosis.sets, any) || fail(diagnosis.fabric, any);
-  if (failed) diagnosis.verdict = run_verdict(diagnosis);
+  if (fail(diagnosis.links, at_link) || fail(diagnosis.hosts, at_host) || fail(diagnosis.links, any) ||
+      fail(diagnosis.hosts, any) || fail(diagnosis.groups, any) || fail(diagnosis.sets, any) ||
+      fail(diagnosis.fabric, any))
+    diagnosis.verdict = run_verdict(diagnosis);
 }
 
 }  // namespace
