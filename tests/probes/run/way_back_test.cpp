@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
 
 #include "topology/os/socket_address.hpp"
 
@@ -10,27 +14,53 @@ namespace {
 
 const IpAddress kHere = *IpAddress::parse("127.0.0.1");
 
-/// Whether a connection there comes about.
-bool reaches(const WayBack& way) {
-  const os::FileDescriptor line(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+/// A connection there, which waits to be greeted; none: it does not come about.
+os::FileDescriptor guest_of(const WayBack& way) {
+  os::FileDescriptor line(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const auto to = os::socket_address(way.address(), UdpPort(way.port()));
-  return ::connect(line.get(), to.get(), to.size) == 0;
+  if (::connect(line.get(), to.get(), to.size) != 0) return os::FileDescriptor();
+  const timeval limit{.tv_sec = 5, .tv_usec = 0};
+  setsockopt(line.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  return line;
 }
 
-TEST(WayBack, IsReachedAtAPortThatIsFree) {
+/// Whether greeting returned before the alarm, whose signal ends a wait for a connection.
+bool greets_at_once(const WayBack& way) {
+  struct sigaction wake = {};
+  struct sigaction before = {};
+  wake.sa_handler = [](int) {};
+  sigaction(SIGALRM, &wake, &before);
+  alarm(20);
+  way.greet();
+  const bool in_time = alarm(0) > 0;
+  sigaction(SIGALRM, &before, nullptr);
+  return in_time;
+}
+
+/// Its connection was taken and ended.
+bool was_greeted(const os::FileDescriptor& guest) {
+  char byte = 0;
+  return ::recv(guest.get(), &byte, sizeof byte, 0) == 0;
+}
+
+TEST(WayBack, IsReachedAtAPortThatIsFreeAndGreetsAllWhoCame) {
   const auto way = WayBack::open({kHere, std::nullopt});
   ASSERT_TRUE(way) << way.error().message;
   EXPECT_EQ(way->address(), kHere);
   EXPECT_NE(way->port(), 0);
-  EXPECT_TRUE(reaches(*way));
-  way->greet();
-  EXPECT_TRUE(reaches(*way)) << "it goes on after it greeted";
+  for (const char* turn : {"first", "once it greeted"}) {
+    SCOPED_TRACE(turn);
+    const std::array guests{guest_of(*way), guest_of(*way)};
+    for (const auto& guest : guests) ASSERT_TRUE(guest);
+    EXPECT_TRUE(greets_at_once(*way));
+    for (const auto& guest : guests) EXPECT_TRUE(was_greeted(guest));
+  }
 }
 
 TEST(WayBack, GreetsWithoutWaitingWhereNobodyCame) {
   const auto way = WayBack::open({kHere, std::nullopt});
   ASSERT_TRUE(way) << way.error().message;
-  way->greet();
+  EXPECT_TRUE(greets_at_once(*way));
 }
 
 TEST(WayBack, APortThatIsTakenIsAConflict) {

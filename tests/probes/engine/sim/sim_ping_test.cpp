@@ -8,21 +8,22 @@
 namespace weft::sim {
 namespace {
 
-/// host1 - leaf1 - spine1 - leaf2 - host2, of which some channels lose all.
+/// host1 - leaf1 - spine1 - leaf2 - host2, of which some channels lose this share of what passes.
 class PingsOverALine {
  public:
-  explicit PingsOverALine(const std::vector<std::string>& dead = {})
-      : world_(fabric_, plan_.book, options_of(dead)) {}
+  explicit PingsOverALine(const std::vector<std::string>& lossy = {}, Fraction loss = Fraction(1))
+      : world_(fabric_, plan_.book, options_of(lossy, loss)) {}
 
   datapath::PingRequest request(const IpAddress& to) const {
     datapath::PingRequest asked{.batch = BatchId(1), .peers = {{nic("host2"), to}}};
     asked.specs = {{.peer = 0, .label = PathLabel(50'000), .back_label = PathLabel(50'000), .count = 10}};
     return asked;
   }
+  datapath::PingRequest request() const { return request(*plan_.book.address_of(nic("host2"))); }
   SimPingResult sent(const datapath::PingRequest& asked, std::stop_token stop = {}) const {
     return simulate_ping(world_, nic("host1"), asked, Nanoseconds(0), std::move(stop));
   }
-  SimPingResult sent() const { return sent(request(*plan_.book.address_of(nic("host2")))); }
+  SimPingResult sent() const { return sent(request()); }
   PortId nic(std::string_view name) const { return *fabric_.find_nic(name); }
 
   static std::uint64_t arrived(const SimPingResult& result) {
@@ -32,11 +33,11 @@ class PingsOverALine {
   }
 
  private:
-  SimOptions options_of(const std::vector<std::string>& dead) const {
+  SimOptions options_of(const std::vector<std::string>& lossy, Fraction loss) const {
     SimOptions options;
-    for (const std::string& name : dead) {
+    for (const std::string& name : lossy) {
       const ChannelId channel = *fabric_.find_channel(name);
-      options.faults.push_back({.link = Fabric::link_of(channel), .channel = channel, .loss = Fraction(1)});
+      options.faults.push_back({.link = Fabric::link_of(channel), .channel = channel, .loss = loss});
     }
     return options;
   }
@@ -80,8 +81,13 @@ TEST(SimPing, AnAddressThatNobodyHasDoesNotAnswer) {
 }
 
 TEST(SimPing, TheSameRequestHasTheSameAnswer) {
-  const PingsOverALine line;
-  EXPECT_EQ(line.sent().tallies, line.sent().tallies);
+  const PingsOverALine line({"leaf1->spine1"}, Fraction(0.5));
+  auto asked = line.request();
+  asked.specs[0].count = 1000;
+  const auto once = line.sent(asked);
+  EXPECT_GT(once.tallies.at(0).answered, 0u);
+  EXPECT_LT(once.tallies[0].answered, 1000u);
+  EXPECT_EQ(line.sent(asked).tallies, once.tallies);
 }
 
 }  // namespace

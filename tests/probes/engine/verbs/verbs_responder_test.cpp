@@ -77,6 +77,7 @@ TEST_F(ResponderOfADevice, AnOfferOfAnotherBatchTakesThePlaceOfTheOneBefore) {
     const auto made = responder_->connect(PortId(1), asked);
     ASSERT_TRUE(made) << batch << ": " << made.error().message;
   }
+  EXPECT_EQ(fake_.queue_pairs(), 4u);
 }
 
 }  // namespace
