@@ -94,7 +94,7 @@ void set_coverage(const Fabric& fabric, const files::ReadObservations& read, Dia
   if (std::ssize(nics) < std::ranges::count_if(ports, is_nic))
     diagnosis::limit_to(covered, plan::channels_in_scope(fabric, nics));
   covered.complete = read.lines > read.broken && covered.thin.empty() && covered.missing.empty();
-  diagnosis.verdict = run_verdict(diagnosis);
+  diagnosis.verdict = diagnosis::verdict_of_run(fabric, read.observations, diagnosis);
 }
 
 Result<int> run(const po::variables_map& values) {

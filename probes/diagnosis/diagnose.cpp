@@ -94,21 +94,18 @@ void report_signs(const Fabric& fabric, const Observations& observations, Report
 }
 
 /// What was lost of all packets whose path surely crossed a channel, wherever on it they were lost.
-struct Crossed {
+struct ChannelLoss {
   ChannelId channel;
-  std::uint64_t sent = 0;
-  std::uint64_t lost = 0;
-  double share() const {
-    return static_cast<double>(lost) / static_cast<double>(std::max<std::uint64_t>(sent, 1));
-  }
+  Counts counts;
+  double share() const { return static_cast<double>(counts.k) / static_cast<double>(counts.n); }
 };
 
 /// The channel over which the largest share was lost.
-std::optional<Crossed> heaviest_loss(const Fabric& fabric, const Observations& observations) {
+std::optional<ChannelLoss> heaviest_loss(const Fabric& fabric, const Observations& observations) {
   std::vector<Counts> over(fabric.channel_count());
   for (const Observation& probe : observations.probes) {
     const Counts counts = counts_of(probe, Counted::loss);
-    for (const auto& set : {std::optional(probe.path), probe.back}) {
+    for (const std::optional<PathSetId>& set : {std::optional(probe.path), probe.back}) {
       if (!set || observations.paths.paths(*set).size() != 1) continue;
       for (const ChannelId channel : observations.paths.channels(observations.paths.paths(*set).front())) {
         over[channel.value()].n += counts.n;
@@ -116,48 +113,46 @@ std::optional<Crossed> heaviest_loss(const Fabric& fabric, const Observations& o
       }
     }
   }
-  std::optional<Crossed> heaviest;
+  std::optional<ChannelLoss> heaviest;
   for (std::uint32_t c = 0; c < over.size(); ++c) {
-    const Crossed crossed{ChannelId(c), over[c].n, over[c].k};
-    if (crossed.lost >= kMinHeavy && (!heaviest || crossed.share() > heaviest->share())) heaviest = crossed;
+    const ChannelLoss loss{ChannelId(c), over[c]};
+    if (over[c].k >= kMinHeavy && (!heaviest || loss.share() > heaviest->share())) heaviest = loss;
   }
   return heaviest;
 }
 
-/// Which channels lose packets, and how much each does, is read from how the losses lie in time too: heaped
-/// ones look like bursts of another. Whether the run failed must not hang on that. Where what was found of
-/// losses is degraded, and of the packets over some channel as many were lost as of one that failed, the
-/// finding at that channel, or else the worst, failed.
-void fail_by_heaviest_loss(const Fabric& fabric, const Observations& observations, Diagnosis& diagnosis) {
-  if (diagnosis.verdict != Verdict::degraded) return;
+/// The heaviest loss where the findings are degraded and it is that of a channel that failed. Which channels
+/// lose packets, and how much each does, is read from how the losses lie in time too: heaped ones look like
+/// bursts of others. Whether the run failed must not hang on that; which of them failed is not known then.
+std::optional<ChannelLoss> failing_loss(const Fabric& fabric, const Observations& observations,
+                                        const Diagnosis& diagnosis) {
+  if (run_verdict(diagnosis) != Verdict::degraded) return std::nullopt;
   const auto heaviest = heaviest_loss(fabric, observations);
-  if (!heaviest || heaviest->share() < kFailedLoss) return;
-  const ChannelId channel = heaviest->channel;
-  const auto text =
-      fmt::format("of all packets over {} {:.3g} % were lost, by this or by what hides beside it",
-                  fabric.name_of(channel), 100 * heaviest->share());
-  const auto fail = [&](auto& findings, auto is_meant) {
-    const auto loss_of = [&](const auto& it) {
-      if (it.verdict != Verdict::degraded || it.cause != Cause::loss || !is_meant(it)) return -1.0;
-      if constexpr (requires { it.estimate; }) return it.estimate ? it.estimate->value : 0.0;
-      return 0.0;
-    };
-    const auto worst = std::ranges::max_element(findings, {}, loss_of);
-    if (worst == findings.end() || loss_of(*worst) < 0) return false;
-    worst->verdict = Verdict::failed;
-    if constexpr (requires { worst->evidence; }) worst->evidence.push_back(text);
-    std::rotate(findings.begin(), worst, std::next(worst));
+  return heaviest && heaviest->share() >= kFailedLoss ? heaviest : std::nullopt;
+}
+
+/// Says so in the evidence of the finding at that channel, or else of the first that has any (a set has
+/// none); none of them becomes worse.
+void note_failing_loss(const Fabric& fabric, const ChannelLoss& loss, Diagnosis& diagnosis) {
+  const auto text = fmt::format("the run failed: of all packets over {} {:.3g} % were lost",
+                                fabric.name_of(loss.channel), 100 * loss.share());
+  const auto note = [&](auto& findings, auto is_meant) {
+    const auto found = std::ranges::find_if(findings, is_meant);
+    if (found == findings.end()) return false;
+    found->evidence.push_back(text);
     return true;
   };
-  const auto at_link = [&](const LinkFinding& it) { return it.link == Fabric::link_of(channel); };
+  const auto at_link = [&](const LinkFinding& it) { return it.link == Fabric::link_of(loss.channel); };
   const auto at_host = [&](const HostFinding& it) {
-    return it.host == fabric.source_node(channel) || it.host == fabric.target_node(channel);
+    return it.host == fabric.source_node(loss.channel) || it.host == fabric.target_node(loss.channel);
+  };
+  const auto at_group = [&](const GroupFinding& it) {
+    return std::ranges::find(it.channels, loss.channel) != it.channels.end();
   };
   const auto any = [](const auto&) { return true; };
-  if (fail(diagnosis.links, at_link) || fail(diagnosis.hosts, at_host) || fail(diagnosis.links, any) ||
-      fail(diagnosis.hosts, any) || fail(diagnosis.groups, any) || fail(diagnosis.sets, any) ||
-      fail(diagnosis.fabric, any))
-    diagnosis.verdict = run_verdict(diagnosis);
+  note(diagnosis.links, at_link) || note(diagnosis.hosts, at_host) || note(diagnosis.groups, at_group) ||
+      note(diagnosis.links, any) || note(diagnosis.hosts, any) || note(diagnosis.groups, any) ||
+      note(diagnosis.fabric, any);
 }
 
 }  // namespace
@@ -192,14 +187,20 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
     report.sensitivity().loss = std::max(*shown, tolerance.loss.value() * static_cast<double>(longest));
   auto assessment = std::move(report).finish(coverage_of(fabric, observations, background));
   note_labels(observations, assessment.diagnosis.links);
-  fail_by_heaviest_loss(fabric, observations, assessment.diagnosis);
   return assessment;
 }
 
 Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance) {
   auto diagnosis = assess(fabric, observations, tolerance).diagnosis;
   note_masked(fabric, observations, diagnosis);
+  if (const auto loss = failing_loss(fabric, observations, diagnosis))
+    note_failing_loss(fabric, *loss, diagnosis);
+  diagnosis.verdict = verdict_of_run(fabric, observations, diagnosis);
   return diagnosis;
+}
+
+Verdict verdict_of_run(const Fabric& fabric, const Observations& observations, const Diagnosis& diagnosis) {
+  return failing_loss(fabric, observations, diagnosis) ? Verdict::failed : run_verdict(diagnosis);
 }
 
 }  // namespace weft::diagnosis

@@ -48,7 +48,11 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
 
 /// Findings about every channel and host that `observations` can speak of; one that they cannot is not named.
 /// Coverage and verdict are those of all channels of the fabric; a caller that asked for less, or for more,
-/// sets coverage (coverage_of) and then verdict = run_verdict(...).
+/// sets coverage (coverage_of) and then verdict = verdict_of_run(...).
 Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});
+
+/// run_verdict() of its findings; but a run that would be degraded failed where 5 % (kFailedLoss) of all
+/// packets over some channel were lost, whatever lost them and whenever.
+Verdict verdict_of_run(const Fabric& fabric, const Observations& observations, const Diagnosis& diagnosis);
 
 }  // namespace weft::diagnosis

@@ -307,7 +307,7 @@ SweepReport Sweep::finish() {
   const auto& asked = in_.options.detect.rate;
   const auto& shown = report.diagnosis.sensitivity.rate;
   covered.complete &= !asked || (shown && *shown <= asked->value());
-  report.diagnosis.verdict = run_verdict(report.diagnosis);
+  report.diagnosis.verdict = diagnosis::verdict_of_run(in_.fabric, results_.observations, report.diagnosis);
   return report;
 }
 
