@@ -8,14 +8,14 @@
 
 namespace weft::exports {
 
-UfmLinks::UfmLinks(const Fabric& fabric, const std::vector<UfmPort>& ports,
-                   const std::vector<UnhealthyPort>& unhealthy, std::size_t max_isolated)
-    : fabric_(fabric), max_isolated_(max_isolated), guid_of_(fabric.node_count()) {
+UfmLinks::UfmLinks(const Fabric& fabric, UfmPorts ports, UnhealthyPorts unhealthy, std::size_t max_isolated)
+    : fabric_(fabric),
+      max_isolated_(max_isolated),
+      ports_(std::move(ports)),
+      unhealthy_(std::move(unhealthy)),
+      guid_of_(fabric.node_count()) {
   std::map<std::string, std::set<Guid>> named;
-  for (const UfmPort& port : ports) {
-    ports_.emplace(port.id, port);
-    named[port.system].insert(port.id.guid);
-  }
+  for (const auto& [id, port] : ports_) named[port.system].insert(id.guid);
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
     const Node& node = fabric.node(NodeId(n));
     if (node.kind == NodeKind::host) continue;
@@ -26,17 +26,16 @@ UfmLinks::UfmLinks(const Fabric& fabric, const std::vector<UfmPort>& ports,
     if (guid_of_[n]) switches_.emplace(*guid_of_[n], NodeId(n));
   }
   std::set<Cable> cables;
-  for (const UnhealthyPort& port : unhealthy) {
-    unhealthy_.emplace(port.id, port);
-    const auto peer = port.peer.value_or(port.id);
-    if (port.is_manual()) cables.insert({std::min(port.id, peer), std::max(port.id, peer)});
+  for (const auto& [id, port] : unhealthy_) {
+    const auto peer = port.peer.value_or(id);
+    if (port.is_manual()) cables.insert({std::min(id, peer), std::max(id, peer)});
   }
   isolated_ = listed_ = cables.size();
   std::vector<bool> kept(fabric.node_count(), false);
   // The subnet manager and UFM may run on hosts that the file does not have: at whatever switch there is
   // another port than that of a switch of the file.
-  for (const UfmPort& port : ports)
-    if (const auto at = switches_.find(port.id.guid);
+  for (const auto& [id, port] : ports_)
+    if (const auto at = switches_.find(id.guid);
         at != switches_.end() && port.is_active && port.peer && !switches_.contains(port.peer->guid))
       kept[at->second.value()] = true;
   for (const PortId nic : fabric.nics())

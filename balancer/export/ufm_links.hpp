@@ -36,8 +36,7 @@ class UfmLinks {
   };
 
   /// `max_isolated`: cables that may be isolated by hand at a time, by whomever. The fabric must outlive it.
-  UfmLinks(const Fabric& fabric, const std::vector<UfmPort>& ports,
-           const std::vector<UnhealthyPort>& unhealthy, std::size_t max_isolated);
+  UfmLinks(const Fabric& fabric, UfmPorts ports, UnhealthyPorts unhealthy, std::size_t max_isolated);
   UfmLinks(const UfmLinks&) = delete;
   UfmLinks& operator=(const UfmLinks&) = delete;
 
@@ -72,8 +71,8 @@ class UfmLinks {
 
   const Fabric& fabric_;
   const std::size_t max_isolated_;
-  std::map<UfmPortId, UfmPort> ports_;
-  std::map<UfmPortId, UnhealthyPort> unhealthy_;
+  const UfmPorts ports_;
+  const UnhealthyPorts unhealthy_;
   std::vector<std::optional<Guid>> guid_of_;  // by node, of switches
   std::map<Guid, NodeId> switches_;           // of the file
   std::size_t listed_ = 0;                    // cables that are isolated by hand

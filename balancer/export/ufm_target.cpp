@@ -41,16 +41,16 @@ Result<void> UfmTarget::check_rights() {
   return fail(said.error().kind, "nothing was changed: {}", said.error().message);
 }
 
-Result<std::vector<UnhealthyPort>> UfmTarget::read_unhealthy() {
+Result<UnhealthyPorts> UfmTarget::read_unhealthy() {
   WEFT_TRY(const auto said, api_.rest->call({.path = api_.root + "/app/unhealthy_ports"}));
   return parse_unhealthy_ports(said);
 }
 
 Result<std::vector<Standing>> UfmTarget::read(std::span<const std::string> objects) {
-  WEFT_TRY(const auto unhealthy, read_unhealthy());
+  WEFT_TRY(auto unhealthy, read_unhealthy());
   WEFT_TRY(const auto said, api_.rest->call({.path = api_.root + "/resources/ports"}));
-  WEFT_TRY(const auto ports, parse_ufm_ports(said));
-  links_.emplace(fabric_, ports, unhealthy, max_isolated_);
+  WEFT_TRY(auto ports, parse_ufm_ports(said));
+  links_.emplace(fabric_, std::move(ports), std::move(unhealthy), max_isolated_);
   std::vector<bool> asked(fabric_.link_count(), false);
   std::vector<Standing> standings;
   for (const std::string& object : objects) {
@@ -155,10 +155,9 @@ Result<void> UfmTarget::wait_for(const std::vector<Ask>& asked) {
   while (true) {
     const auto listed = read_unhealthy();
     const auto waits = [&](const Ask& ask) {
-      const bool is_listed = listed && std::ranges::any_of(*listed, [&](const UnhealthyPort& port) {
-                               return port.id == ask.end.id && port.is_manual();
-                             });
-      return !listed || is_listed != ask.isolates;
+      if (!listed) return true;
+      const auto port = listed->find(ask.end.id);
+      return (port != listed->end() && port->second.is_manual()) != ask.isolates;
     };
     const auto waiting = std::ranges::find_if(asked, waits);
     if (waiting == asked.end()) return {};

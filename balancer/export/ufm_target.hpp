@@ -57,7 +57,7 @@ class UfmTarget : public Target {
     bool isolates = false;
   };
   RestCall put_call(std::string body) const;
-  Result<std::vector<UnhealthyPort>> read_unhealthy();
+  Result<UnhealthyPorts> read_unhealthy();
   /// At which end, by what read() saw.
   Result<UfmEnd> end_of(const Change& change) const;
   /// What is to be asked, where nothing speaks against it; each with those before it out of use.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "balancer/export/target.hpp"
@@ -151,28 +150,29 @@ std::optional<UfmPortId> port_of_mark(std::string_view mark) {
 
 bool UnhealthyPort::is_manual() const { return std::ranges::find(conditions, "MANUAL") != conditions.end(); }
 
-Result<std::vector<UfmPort>> parse_ufm_ports(std::string_view text) {
+Result<UfmPorts> parse_ufm_ports(std::string_view text) {
   WEFT_TRY(auto rows, read_list<std::optional<UfmPort>>(text, read_port));
-  std::map<UfmPortId, UfmPort> ports;
-  for (auto& row : rows)
-    if (row && !ports.emplace(row->id, *row).second)
-      return fail(ErrorKind::invalid_input, "{}: port {} twice", kAnswer, to_string(row->id));
-  std::vector<UfmPort> list;
-  for (auto& [id, port] : ports) list.push_back(std::move(port));
-  return list;
+  UfmPorts ports;
+  for (auto& row : rows) {
+    if (!row) continue;
+    const UfmPortId id = row->id;
+    if (!ports.try_emplace(id, std::move(*row)).second)
+      return fail(ErrorKind::invalid_input, "{}: port {} twice", kAnswer, to_string(id));
+  }
+  return ports;
 }
 
-Result<std::vector<UnhealthyPort>> parse_unhealthy_ports(std::string_view text) {
+Result<UnhealthyPorts> parse_unhealthy_ports(std::string_view text) {
   WEFT_TRY(auto rows, read_list<UnhealthyPort>(text, read_unhealthy));
-  std::map<UfmPortId, UnhealthyPort> ports;
+  UnhealthyPorts ports;
   for (UnhealthyPort& row : rows) {
-    const auto [at, is_new] = ports.emplace(row.id, row);
+    const UfmPortId id = row.id;
+    // A row whose port is there already is not moved from.
+    const auto [at, is_new] = ports.try_emplace(id, std::move(row));
     if (!is_new)
       for (std::string& condition : row.conditions) at->second.conditions.push_back(std::move(condition));
   }
-  std::vector<UnhealthyPort> list;
-  for (auto& [id, port] : ports) list.push_back(std::move(port));
-  return list;
+  return ports;
 }
 
 std::string isolate_body(const UfmPortId& port) { return policy_body(port, "UNHEALTHY", true); }

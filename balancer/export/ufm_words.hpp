@@ -5,6 +5,7 @@
 #pragma once
 
 #include <compare>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,9 +41,10 @@ struct UfmPort {
   std::optional<UfmPortId> peer{};  // at the other end of its cable; absent: UFM sees none
   friend bool operator==(const UfmPort&, const UfmPort&) = default;
 };
+using UfmPorts = std::map<UfmPortId, UfmPort>;
 /// `GET resources/ports`; those whose names are of another form are left out. Error: invalid_input, no whole
 /// answer, or a port twice.
-Result<std::vector<UfmPort>> parse_ufm_ports(std::string_view text);
+Result<UfmPorts> parse_ufm_ports(std::string_view text);
 
 /// A port that UFM keeps out of the routes, or only reports, by what it is listed for.
 struct UnhealthyPort {
@@ -52,8 +54,9 @@ struct UnhealthyPort {
   bool is_manual() const;
   friend bool operator==(const UnhealthyPort&, const UnhealthyPort&) = default;
 };
+using UnhealthyPorts = std::map<UfmPortId, UnhealthyPort>;
 /// `GET app/unhealthy_ports`, each port once with all of its conditions. Error: invalid_input.
-Result<std::vector<UnhealthyPort>> parse_unhealthy_ports(std::string_view text);
+Result<UnhealthyPorts> parse_unhealthy_ports(std::string_view text);
 
 /// The body of `PUT app/unhealthy_ports`.
 std::string isolate_body(const UfmPortId& port);

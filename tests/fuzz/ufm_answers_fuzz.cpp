@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <set>
 #include <string_view>
 
 #include "balancer/export/ufm_links.hpp"
@@ -18,7 +17,7 @@ void check_id(const UfmPortId& id) {
   if (parse_ufm_port_id(to_string(id)) != id) std::abort();
 }
 
-void check(const std::vector<UfmPort>& ports, const std::vector<UnhealthyPort>& unhealthy) {
+void check(const UfmPorts& ports, const UnhealthyPorts& unhealthy) {
   static const Fabric fabric =
       make_clos({.name = "f", .kind = FabricKind::infiniband, .leaves = 2, .spines = 2, .hosts_per_leaf = 1})
           .value();
@@ -27,7 +26,7 @@ void check(const std::vector<UfmPort>& ports, const std::vector<UnhealthyPort>& 
     const auto end = links.end_to_isolate(LinkId(i));
     if (!end) continue;
     if (links.seen(LinkId(i)).state != UfmLinks::State::up) std::abort();
-    if (std::ranges::find(ports, end->id, &UfmPort::id) == ports.end()) std::abort();
+    if (!ports.contains(end->id)) std::abort();
   }
 }
 
@@ -39,20 +38,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto middle = std::min(text.find("\n\n"), size);
   const auto ports = parse_ufm_ports(text.substr(0, middle));
   const auto unhealthy = parse_unhealthy_ports(text.substr(middle));
-  std::set<UfmPortId> ids;
-  for (const UfmPort& port : ports.value_or(std::vector<UfmPort>())) {
-    check_id(port.id);
+  for (const auto& [id, port] : ports.value_or(UfmPorts())) {
+    check_id(id);
     if (port.peer) check_id(*port.peer);
-    if (!ids.insert(port.id).second) std::abort();
+    if (port.id != id) std::abort();
   }
-  ids.clear();
-  for (const UnhealthyPort& port : unhealthy.value_or(std::vector<UnhealthyPort>())) {
-    check_id(port.id);
-    if (!ids.insert(port.id).second || port.conditions.empty()) std::abort();
+  for (const auto& [id, port] : unhealthy.value_or(UnhealthyPorts())) {
+    check_id(id);
+    if (port.id != id || port.conditions.empty()) std::abort();
     for (const std::string& condition : port.conditions)
       if (!std::ranges::all_of(condition, [](char c) { return c >= 0x20 && c <= 0x7e; })) std::abort();
   }
-  check(ports.value_or(std::vector<UfmPort>()), unhealthy.value_or(std::vector<UnhealthyPort>()));
+  check(ports.value_or(UfmPorts()), unhealthy.value_or(UnhealthyPorts()));
   ufm_message(text);
   return 0;
 }

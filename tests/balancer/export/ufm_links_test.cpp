@@ -18,8 +18,9 @@ struct Rig {
   explicit Rig(Result<Fabric> made) : fabric(std::move(made).value()) {
     for (const Link& link : fabric.links())
       for (const auto& [port, far] : {std::pair(link.a, link.b), std::pair(link.b, link.a)})
-        ports.push_back({id_of(port), fabric.name_of(fabric.port(port).node), true, id_of(far)});
+        add({id_of(port), fabric.name_of(fabric.port(port).node), true, id_of(far)});
   }
+  void add(const UfmPort& port) { ports.emplace(port.id, port); }
   UfmPortId id_of(PortId port) const {
     const Port& its = fabric.port(port);
     if (fabric.is_host(its.node)) return {Guid(0x1000 + port.value()), PortNumber(1)};
@@ -30,9 +31,9 @@ struct Rig {
     const Link& its = fabric.link(link(name));
     return id_of(second ? its.b : its.a);
   }
-  UfmPort& port(const UfmPortId& id) { return *std::ranges::find(ports, id, &UfmPort::id); }
+  UfmPort& port(const UfmPortId& id) { return ports.at(id); }
   void isolate(const UfmPortId& id, const char* condition = "MANUAL") {
-    unhealthy.push_back({id, {condition}, port(id).peer});
+    unhealthy.emplace(id, UnhealthyPort{id, {condition}, port(id).peer});
   }
   UfmLinks links(std::size_t max_isolated = 8) const { return {fabric, ports, unhealthy, max_isolated}; }
   std::string why_not(const char* name) const {
@@ -41,8 +42,8 @@ struct Rig {
   }
 
   Fabric fabric;
-  std::vector<UfmPort> ports;
-  std::vector<UnhealthyPort> unhealthy;
+  UfmPorts ports;
+  UnhealthyPorts unhealthy;
 };
 
 Rig clos(std::uint32_t spines = 2) {
@@ -55,7 +56,7 @@ TEST(UfmLinks, ShowHowACableStands) {
   rig.port(rig.end("leaf1--spine1")).is_active = false;
   rig.isolate(rig.end("leaf1--spine2"));
   rig.isolate(rig.end("leaf1--spine3", true), "FLAPPING");
-  std::erase_if(rig.ports, [&](const UfmPort& port) { return port.id == rig.end("leaf2--spine4"); });
+  rig.ports.erase(rig.end("leaf2--spine4"));
   const auto links = rig.links();
   EXPECT_EQ(links.seen(rig.link("leaf2--spine1")).state, State::up);
   EXPECT_EQ(links.seen(rig.link("leaf1--spine1")).state, State::down);
@@ -118,7 +119,7 @@ TEST(UfmLinks, KeepTheWayOfASwitchWithAHostThatTheFileDoesNotHave) {
   ASSERT_EQ(of_core.size(), 2u);
   EXPECT_TRUE(rig.links().end_to_isolate(of_core[0])) << "there is another core";
   const auto core = fabric.find_node("core1").value();
-  rig.ports.push_back(
+  rig.add(
       {{Guid(0x2000 + core.value()), PortNumber(9)}, "core1", true, UfmPortId{Guid(0x9999), PortNumber(1)}});
   EXPECT_FALSE(rig.links().end_to_isolate(of_core[0]));
 }
@@ -202,7 +203,7 @@ TEST(UfmLinks, HaveACapThatCountsEachCableOnceByWhomeverItIsIsolated) {
 
 TEST(UfmLinks, GoByNoNameThatTwoSwitchesHave) {
   auto rig = clos();
-  rig.ports.push_back({{Guid(0x7777), PortNumber(1)}, "leaf1", true});
+  rig.add({{Guid(0x7777), PortNumber(1)}, "leaf1", true});
   EXPECT_EQ(rig.links().seen(rig.link("leaf1--spine1")).state, State::unknown);
   EXPECT_EQ(rig.links().seen(rig.link("leaf2--spine1")).state, State::up);
 }

@@ -10,10 +10,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 constexpr UfmPortId port(std::uint64_t guid, std::uint16_t number) {
   return {Guid(guid), PortNumber(number)};
 }
+
+/// As a map has it.
+auto by_id(const auto& port) { return Pair(port.id, port); }
 
 std::string unhealthy(const std::string& members) {
   return R"([{"UnhealthyGUID": "248a0703002e628e", "UnhealthyPortNumber": 1, "Condition": "MANUAL")" +
@@ -42,10 +46,10 @@ TEST(UfmUnhealthyPorts, AreReadAsTheGuideHasThem) {
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_THAT(
       *list,
-      ElementsAre(
-          UnhealthyPort{port(0x248a0703002e628e, 1), {"MANUAL"}, port(0x248a070300f88fe0, 6)},
-          UnhealthyPort{port(0xec0d9a0300d42e54, 1), {"FLAPPING", "MANUAL"}, port(0x0002c903007e5220, 35)}));
-  EXPECT_TRUE(list->back().is_manual());
+      ElementsAre(by_id(UnhealthyPort{port(0x248a0703002e628e, 1), {"MANUAL"}, port(0x248a070300f88fe0, 6)}),
+                  by_id(UnhealthyPort{
+                      port(0xec0d9a0300d42e54, 1), {"FLAPPING", "MANUAL"}, port(0x0002c903007e5220, 35)})));
+  EXPECT_TRUE(list->rbegin()->second.is_manual());
 }
 
 TEST(UfmUnhealthyPorts, OfOnePortAreOneWithAllConditions) {
@@ -53,7 +57,7 @@ TEST(UfmUnhealthyPorts, OfOnePortAreOneWithAllConditions) {
       R"([{"UnhealthyGUID": "248a0703002e628e", "UnhealthyPortNumber": "1", "Condition": "FLAPPING"},
           {"UnhealthyGUID": "248a0703002e628e", "UnhealthyPortNumber": 1, "Condition": "MANUAL"}])");
   ASSERT_TRUE(list) << list.error().message;
-  EXPECT_THAT(*list, ElementsAre(UnhealthyPort{port(0x248a0703002e628e, 1), {"FLAPPING", "MANUAL"}}));
+  EXPECT_THAT(*list, ElementsAre(by_id(UnhealthyPort{port(0x248a0703002e628e, 1), {"FLAPPING", "MANUAL"}})));
   EXPECT_FALSE(UnhealthyPort({.id = kNoPort, .conditions = {"FLAPPING"}}).is_manual());
 }
 
@@ -84,9 +88,10 @@ TEST(UfmPorts, AreReadWithTheirPeers) {
           {"name": "0002c9030060dc20_11", "system_name": "leaf1", "logical_state": "Down", "peer": "N/A"},
           {"name": "0002c9030060dc20_1_2", "logical_state": "Active"}])");
   ASSERT_TRUE(list) << list.error().message;
-  EXPECT_THAT(*list,
-              ElementsAre(UfmPort{port(0x0002c9030060dc20, 10), "leaf1", true, port(0x0002c903007e5220, 35)},
-                          UfmPort{port(0x0002c9030060dc20, 11), "leaf1", false}));
+  EXPECT_THAT(
+      *list,
+      ElementsAre(by_id(UfmPort{port(0x0002c9030060dc20, 10), "leaf1", true, port(0x0002c903007e5220, 35)}),
+                  by_id(UfmPort{port(0x0002c9030060dc20, 11), "leaf1", false})));
 }
 
 TEST(UfmPorts, OfHalfAnAnswerAreNone) {
