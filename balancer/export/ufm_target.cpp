@@ -122,31 +122,37 @@ Result<std::vector<Standing>> UfmTarget::read(std::span<const std::string> objec
   return standings;
 }
 
-Result<UfmEnd> UfmTarget::end_of(const Change& change) const {
+Result<UfmTarget::EndOfLink> UfmTarget::end_of(const Change& change) const {
   if (!links_) return fail(ErrorKind::internal, "UFM was not read");
   WEFT_TRY(const auto link, fabric_.find_link(change.object));
-  if (change.act == Act::put) return links_->end_to_isolate(link);
-  if (change.act == Act::take) return links_->end_to_heal(link);
-  const auto seen = links_->seen(link);
-  if (seen.isolated.empty()) return fail(ErrorKind::conflict, "it is not isolated, but {}", seen.text);
-  return seen.isolated.front();
+  if (change.act == Act::pass) {
+    const auto seen = links_->seen(link);
+    if (seen.isolated.empty()) return fail(ErrorKind::conflict, "it is not isolated, but {}", seen.text);
+    return EndOfLink{link, seen.isolated.front()};
+  }
+  WEFT_TRY(auto end, change.act == Act::put ? links_->end_to_isolate(link) : links_->end_to_heal(link));
+  return EndOfLink{link, std::move(end)};
 }
 
 std::vector<std::string> UfmTarget::prepare(std::span<Change> changes) {
-  std::vector<std::string> refusals;
+  std::vector<std::string> refusals(changes.size());
   if (links_) links_->restart();
-  for (const Change& change : changes)
-    if (change.act == Act::take && end_of(change)) links_->give_back();  // made before the first is put
-  for (Change& change : changes) {
-    const auto end = end_of(change);
-    refusals.push_back(end ? "" : end.error().message);
-    if (!end) continue;
-    if (change.act == Act::put) change.set = isolated_at(end->id);
-    if (change.act == Act::pass) change.set = change.before;
-    change.undo = change.act == Act::pass ? "" : typed(end->id, change.act == Act::take);
-    if (const auto link = fabric_.find_link(change.object); change.act == Act::put && link)
-      links_->take_out(*link);
-  }
+  // All that is taken is so before the first is put: it makes room below the cap.
+  for (const bool takes : {true, false})
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      Change& change = changes[i];
+      if ((change.act == Act::take) != takes) continue;
+      const auto at = end_of(change);
+      if (!at) {
+        refusals[i] = at.error().message;
+        continue;
+      }
+      if (change.act == Act::put) change.set = isolated_at(at->end.id);
+      if (change.act == Act::pass) change.set = change.before;
+      change.undo = change.act == Act::pass ? "" : typed(at->end.id, change.act == Act::take);
+      if (change.act == Act::put) links_->take_out(at->link);
+      if (change.act == Act::take) links_->give_back();
+    }
   return refusals;
 }
 
@@ -158,14 +164,14 @@ std::vector<UfmTarget::Ask> UfmTarget::plan(std::span<const Change> changes, Fai
   for (const Change& change : changes) {
     if (change.act == Act::pass) continue;  // what stands there stays
     const bool isolates = change.act == Act::put;
-    const auto end = end_of(change);
-    if (!end) {
-      refuse(change, end.error().message);
-    } else if ((isolates ? change.set : change.before) != isolated_at(end->id)) {
+    const auto at = end_of(change);
+    if (!at) {
+      refuse(change, at.error().message);
+    } else if ((isolates ? change.set : change.before) != isolated_at(at->end.id)) {
       refuse(change, "it is another port by now: sync again");
     } else {
-      asks.push_back({*end, isolates});
-      if (const auto link = fabric_.find_link(change.object); isolates && link) links_->take_out(*link);
+      asks.push_back({at->end, isolates});
+      if (isolates) links_->take_out(at->link);
     }
   }
   return asks;

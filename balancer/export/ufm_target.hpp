@@ -78,14 +78,18 @@ class UfmTarget : public Target {
   std::string by_hand(const Change& change) const override;
 
  private:
+  struct EndOfLink {
+    LinkId link;
+    UfmEnd end;
+  };
   struct Ask {
     UfmEnd end;
     bool isolates = false;
   };
   RestCall put_call(std::string body) const;
   Result<UnhealthyPorts> read_unhealthy();
-  /// At which end, by what read() saw.
-  Result<UfmEnd> end_of(const Change& change) const;
+  /// Which link, and at which end, by what read() saw.
+  Result<EndOfLink> end_of(const Change& change) const;
   /// What is to be asked, where nothing speaks against it; each with those before it out of use.
   std::vector<Ask> plan(std::span<const Change> changes, Failures& failures);
   Result<void> wait_for(const std::vector<Ask>& asked);
