@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "balancer/export/link_standings.hpp"
 #include "topology/os/run_program.hpp"
 
 namespace weft::exports {
@@ -37,30 +38,12 @@ Result<std::vector<Standing>> OpensmTarget::read(std::span<const std::string> ob
   WEFT_TRY(auto found, build_infiniband_fabric(discovery.subnet, fabric_.name()));
   WEFT_TRY(auto tables, read_tables(*mads, found, discovery.routes));
   links_.emplace(fabric_, std::move(discovery), std::move(found), std::move(tables.tables));
-  std::vector<bool> asked(fabric_.link_count(), false);
-  std::vector<Standing> standings;
-  for (const std::string& object : objects) {
-    if (fabric_.find_node(object)) continue;  // a host
-    const auto link = fabric_.find_link(object);
-    if (!link) {
-      standings.push_back({.object = object, .text = link.error().message, .is_known = false});
-      continue;
-    }
-    if (!fabric_.between_switches(*link)) continue;
-    asked[link->value()] = true;
-    const auto seen = links_->seen(*link);
-    standings.push_back({.object = object,
-                         .whose = seen.disabled.empty() ? Whose::nobody : Whose::weft,
-                         .text = seen.text,
-                         .is_known = seen.state != SubnetLinks::State::unknown});
-  }
-  for (std::uint32_t i = 0; i < fabric_.link_count(); ++i) {
-    const LinkId link(i);
-    if (asked[i] || !fabric_.between_switches(link)) continue;
-    if (const auto seen = links_->seen(link); seen.state == SubnetLinks::State::disabled)
-      standings.push_back({.object = fabric_.name_of(link), .whose = Whose::others, .text = seen.text});
-  }
-  return standings;
+  return link_standings(fabric_, objects, [&](LinkId link) -> std::optional<LinkSeen> {
+    if (!fabric_.between_switches(link)) return std::nullopt;
+    const auto seen = links_->seen(link);
+    return LinkSeen{seen.text, seen.state == SubnetLinks::State::disabled,
+                    seen.state != SubnetLinks::State::unknown};
+  });
 }
 
 Result<SwitchPort> OpensmTarget::end_of(const Change& change) const {

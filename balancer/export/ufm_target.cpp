@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "balancer/export/link_standings.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/os/private_file.hpp"
 
@@ -96,30 +97,10 @@ Result<std::vector<Standing>> UfmTarget::read(std::span<const std::string> objec
   WEFT_TRY(const auto said, api_.rest->call({.path = api_.root + "/resources/ports"}));
   WEFT_TRY(auto ports, parse_ufm_ports(said));
   links_.emplace(fabric_, std::move(ports), std::move(unhealthy), max_isolated_);
-  std::vector<bool> asked(fabric_.link_count(), false);
-  std::vector<Standing> standings;
-  for (const std::string& object : objects) {
-    if (fabric_.find_node(object)) continue;  // a host
-    const auto link = fabric_.find_link(object);
-    if (!link) {
-      standings.push_back({.object = object, .text = link.error().message, .is_known = false});
-      continue;
-    }
-    asked[link->value()] = true;
-    const auto seen = links_->seen(*link);
-    standings.push_back({.object = object,
-                         .whose = is_off(seen) ? Whose::weft : Whose::nobody,
-                         .text = seen.text,
-                         .is_known = seen.state != UfmLinks::State::unknown});
-  }
-  for (std::uint32_t i = 0; i < fabric_.link_count(); ++i) {
-    const LinkId link(i);
-    if (asked[i]) continue;
+  return link_standings(fabric_, objects, [&](LinkId link) {
     const auto seen = links_->seen(link);
-    if (is_off(seen))
-      standings.push_back({.object = fabric_.name_of(link), .whose = Whose::others, .text = seen.text});
-  }
-  return standings;
+    return LinkSeen{seen.text, is_off(seen), seen.state != UfmLinks::State::unknown};
+  });
 }
 
 Result<UfmTarget::EndOfLink> UfmTarget::end_of(const Change& change) const {
