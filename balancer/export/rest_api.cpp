@@ -17,6 +17,7 @@
 #include "topology/files/file_text.hpp"
 #include "topology/os/file_descriptor.hpp"
 #include "topology/os/pipe_signal.hpp"
+#include "topology/os/private_file.hpp"
 
 namespace weft::exports {
 namespace {
@@ -287,7 +288,7 @@ Result<std::unique_ptr<RestApi>> RestApi::open(RestServer server) {
 }
 
 Result<std::string> token_in(std::string text, const std::filesystem::path& file) {
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  text = os::without_line_end(std::move(text));
   if (!text.empty() && all_of(text, "-._~+/=")) return text;
   return fail(ErrorKind::invalid_input, "{} holds no token: it is {}", outside_text(file.string()),
               text.empty() ? "empty" : "of other characters than a token has");

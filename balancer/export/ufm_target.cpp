@@ -33,8 +33,8 @@ bool is_plain(const std::string& text) {
 
 Result<std::string> read_password(const std::filesystem::path& file) {
   WEFT_TRY(auto text, os::read_private_file(file, "the password", kMaxCredential));
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  if (is_plain(text)) return text;
+  auto password = os::without_line_end(std::move(text));
+  if (is_plain(password)) return password;
   return fail(ErrorKind::invalid_input, "{} holds no password of printable ASCII",
               outside_text(file.string()));
 }

@@ -134,8 +134,8 @@ class HttpWebhook final : public Webhook {
 }  // namespace
 
 Result<std::string> read_secret(const std::filesystem::path& path) {
-  WEFT_TRY(auto secret, os::read_private_file(path, "the secret", kMaxSecret));
-  while (secret.ends_with('\n') || secret.ends_with('\r')) secret.pop_back();
+  WEFT_TRY(auto text, os::read_private_file(path, "the secret", kMaxSecret));
+  auto secret = os::without_line_end(std::move(text));
   if (secret.size() < kMinSecret)
     return fail(ErrorKind::invalid_input,
                 "secret {}: it has {} bytes: expected {} to {}, as of openssl rand -hex 32", path.string(),

@@ -65,6 +65,11 @@ Result<std::string> read_private_file(const std::filesystem::path& path, std::st
   return text;
 }
 
+std::string without_line_end(std::string text) {
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
 Result<void> write_whole_file(const std::filesystem::path& path, std::string_view text, unsigned mode,
                               Existing existing) {
   const auto where = outside_text(path.string());

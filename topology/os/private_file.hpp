@@ -16,6 +16,8 @@ namespace weft::os {
 /// invalid_input (no ordinary file, or too long).
 Result<std::string> read_private_file(const std::filesystem::path& path, std::string_view what,
                                       std::size_t most);
+/// A secret of one line, as it was read, without what ends the line.
+std::string without_line_end(std::string text);
 
 /// The mode of a file that holds no secret.
 inline constexpr unsigned kReadByAll = 0644;

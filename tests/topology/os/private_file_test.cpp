@@ -40,6 +40,12 @@ TEST_F(PrivateFile, WhatIsWrittenIsReadAndIsTheOwnersAlone) {
   EXPECT_EQ(read(in("a"), 5).error().kind, ErrorKind::invalid_input);
 }
 
+TEST_F(PrivateFile, OfOneLineIsTakenWithoutItsEnd) {
+  for (const char* text : {"a b", "a b\n", "a b\r\n", "a b\n\n"}) EXPECT_EQ(without_line_end(text), "a b");
+  EXPECT_EQ(without_line_end("a\nb"), "a\nb");
+  EXPECT_EQ(without_line_end("\n"), "");
+}
+
 TEST_F(PrivateFile, IsReplacedAsAWholeOrRefused) {
   ASSERT_TRUE(write_whole_file(in("a"), "one", 0600, Existing::replaced));
   EXPECT_EQ(write_whole_file(in("a"), "two", 0600, Existing::refused).error().kind, ErrorKind::conflict);
