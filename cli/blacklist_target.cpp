@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "balancer/export/exec_target.hpp"
@@ -14,6 +13,7 @@
 #include "balancer/export/ufm_target.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/time_span.hpp"
+#include "topology/base/whole_number.hpp"
 
 namespace weft::cli {
 namespace {
@@ -101,9 +101,7 @@ Result<std::unique_ptr<Target>> open_kubernetes(const po::variables_map& values,
 }
 
 Result<std::size_t> parse_max_isolated(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return number;
+  if (const auto number = parse_whole_number<std::size_t>(text)) return *number;
   return fail(ErrorKind::usage, "'{}': expected a whole number of cables, 0 or more", text);
 }
 

@@ -2,13 +2,13 @@
 
 #include <time.h>
 
-#include <charconv>
 #include <fstream>
 
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
 #include "cli/time_span.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/base/whole_number.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/incident_json.hpp"
 
@@ -80,12 +80,9 @@ Result<std::string> need_text(const po::variables_map& values, const char* name,
 Result<blacklist::EntryId> read_id(const po::variables_map& values) {
   const auto text = text_option(values, "id");
   if (!text) return fail(ErrorKind::usage, "which entry? give its number: weft blacklist list shows them");
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (error != std::errc() || end != text->data() + text->size())
-    return fail(ErrorKind::usage, "{}: expected the number of an entry, as weft blacklist list shows it",
-                *text);
-  return blacklist::EntryId(number);
+  if (const auto number = parse_whole_number<std::uint64_t>(*text)) return blacklist::EntryId(*number);
+  return fail(ErrorKind::usage, "{}: expected the number of an entry, as weft blacklist list shows it",
+              *text);
 }
 
 void add_metrics_option(OptionParser& parser) {

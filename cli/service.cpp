@@ -2,12 +2,12 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "cli/exit_status.hpp"
+#include "topology/base/whole_number.hpp"
 
 namespace weft::cli {
 namespace {
@@ -21,11 +21,8 @@ std::optional<std::string> take_variable(const char* name) {
 }
 
 std::optional<std::uint64_t> number_in(const std::optional<std::string>& text) {
-  std::uint64_t number = 0;
-  if (!text) return std::nullopt;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (error != std::errc{} || end != text->data() + text->size() || number == 0) return std::nullopt;
-  return number;
+  const auto number = text ? parse_whole_number<std::uint64_t>(*text) : std::nullopt;
+  return number && *number != 0 ? number : std::nullopt;
 }
 
 /// The watchdog may be another process's: then WATCHDOG_PID says so (sd_watchdog_enabled(3)).

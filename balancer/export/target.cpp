@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "topology/base/whole_number.hpp"
 
 namespace weft::exports {
 namespace {
@@ -88,10 +89,8 @@ std::optional<EntryId> entry_of(std::string_view fabric, std::string_view mark) 
   const std::string prefix = plain(fabric) + ":";
   if (!mark.starts_with(prefix)) return std::nullopt;
   mark.remove_prefix(prefix.size());
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(mark.data(), mark.data() + mark.size(), number);
-  if (error != std::errc() || end != mark.data() + mark.size() || number == 0) return std::nullopt;
-  return EntryId(number);
+  const auto number = parse_whole_number<std::uint64_t>(mark);
+  return number && *number != 0 ? std::optional(EntryId(*number)) : std::nullopt;
 }
 
 }  // namespace weft::exports

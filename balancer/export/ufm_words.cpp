@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "balancer/export/target.hpp"
 #include "topology/base/json_limits.hpp"
+#include "topology/base/whole_number.hpp"
 #include "topology/files/json_view.hpp"
 
 namespace weft::exports {
@@ -24,18 +24,10 @@ constexpr unsigned kMaxPortNumber = 254;    // of a switch (IBTA vol. 1, 14.2.5.
 constexpr std::size_t kMaxConditions = 16;  // there are seven
 constexpr std::size_t kMaxText = 64;        // of a condition or a name of a system
 
-template <class Number>
-std::optional<Number> whole_number(std::string_view text, int base) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 std::optional<Guid> parse_guid(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
   if (text.size() != kMaxGuid) return std::nullopt;
-  const auto value = whole_number<std::uint64_t>(text, 16);
+  const auto value = parse_whole_number<std::uint64_t>(text, 16);
   return value ? std::optional(Guid(*value)) : std::nullopt;
 }
 
@@ -61,7 +53,7 @@ Result<std::string_view> need_text(const JsonView& object, std::string_view key)
 /// The guide has a number in one example; other members that are numbers are texts there.
 Result<unsigned> number_of(const JsonView& member) {
   if (const auto text = member.text()) {
-    if (const auto number = whole_number<unsigned>(*text, 10)) return *number;
+    if (const auto number = parse_whole_number<unsigned>(*text)) return *number;
     return member.error("expected a number");
   }
   return member.count<unsigned>();
@@ -137,7 +129,7 @@ std::string to_string(const UfmPortId& port) {
 std::optional<UfmPortId> parse_ufm_port_id(std::string_view name) {
   const auto line = name.find('_');
   if (line == std::string_view::npos) return std::nullopt;
-  const auto number = whole_number<unsigned>(name.substr(line + 1), 10);
+  const auto number = parse_whole_number<unsigned>(name.substr(line + 1));
   return number ? port_of(name.substr(0, line), *number) : std::nullopt;
 }
 

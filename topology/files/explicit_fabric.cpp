@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <set>
 
 #include "topology/base/check.hpp"
+#include "topology/base/whole_number.hpp"
 #include "topology/files/yaml_fields.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric.hpp"
@@ -62,11 +62,10 @@ Result<Tier> yaml_tier(YamlView value, std::string_view key) {
 Result<Guid> yaml_guid(YamlView value, std::string_view key) {
   auto text = value.text();
   if (text.starts_with("0x")) text.remove_prefix(2);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  if (error != std::errc{} || end != text.data() + text.size() || number == 0)
+  const auto number = parse_whole_number<std::uint64_t>(text, 16);
+  if (!number || *number == 0)
     return value.error("{}: expected a GUID as in 0x0002c90300a1b2c3, found {}", key, value.described());
-  return Guid(number);
+  return Guid(*number);
 }
 
 Result<PortNumber> yaml_port_number(YamlView value) {

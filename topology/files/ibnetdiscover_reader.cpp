@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "topology/base/outside_text.hpp"
+#include "topology/base/whole_number.hpp"
 
 namespace weft::files {
 namespace {
@@ -77,12 +78,11 @@ struct NodeKey {
 
 std::optional<NodeKey> node_key(std::string_view text) {
   if (text.size() < 3 || text[1] != '-') return std::nullopt;
-  std::uint64_t guid = 0;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), guid, 16);
-  if (error != std::errc{} || end != text.data() + text.size() || guid == 0) return std::nullopt;
-  return NodeKey{Guid(guid), text[0] == 'S'   ? DumpedKind::switch_
-                             : text[0] == 'R' ? DumpedKind::router
-                                              : DumpedKind::adapter};
+  const auto guid = parse_whole_number<std::uint64_t>(text.substr(2), 16);
+  if (!guid || *guid == 0) return std::nullopt;
+  return NodeKey{Guid(*guid), text[0] == 'S'   ? DumpedKind::switch_
+                              : text[0] == 'R' ? DumpedKind::router
+                                               : DumpedKind::adapter};
 }
 
 IbSubnetNode node_of(const NodeKey& key, IbNode about) {

@@ -1,7 +1,6 @@
 #include "topology/files/link_reference.hpp"
 
-#include <charconv>
-
+#include "topology/base/whole_number.hpp"
 #include "topology/files/json_fields.hpp"
 
 namespace weft::files {
@@ -27,13 +26,9 @@ void put_end(JsonText& out, std::string_view key, const LinkEnd& end) {
 
 Result<Guid> as_guid(const JsonView& view) {
   WEFT_TRY(const auto text, view.text());
-  std::uint64_t number = 0;
-  const auto* const last = text.data() + text.size();
-  const bool prefixed = text.starts_with("0x");
-  const auto [end, error] = std::from_chars(text.data() + (prefixed ? 2 : 0), last, number, 16);
-  if (!prefixed || error != std::errc{} || end != last)
-    return view.error("expected a GUID as in 0x0002c90300a1b2c3, found '{}'", text.substr(0, 40));
-  return Guid(number);
+  if (text.starts_with("0x"))
+    if (const auto number = parse_whole_number<std::uint64_t>(text.substr(2), 16)) return Guid(*number);
+  return view.error("expected a GUID as in 0x0002c90300a1b2c3, found '{}'", text.substr(0, 40));
 }
 
 Result<LinkEnd> as_end(const JsonView& view) {

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <set>
 
+#include "topology/base/whole_number.hpp"
+
 namespace weft {
 namespace {
 
@@ -41,20 +43,15 @@ std::string cleaned(std::string_view text) {
   return name;
 }
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 /// The device number in "mlx5_2" (2), "HCA-1" (0: those count from 1), "hfi1_0".
 std::optional<std::uint32_t> device_number(std::string_view word) {
   if (word.starts_with("HCA-")) {
-    const auto n = number(word.substr(4));
+    const auto n = parse_whole_number<std::uint32_t>(word.substr(4));
     return n && *n > 0 ? std::optional(*n - 1) : std::nullopt;
   }
   const auto bar = word.rfind('_');
-  return bar == std::string_view::npos ? std::nullopt : number(word.substr(bar + 1));
+  return bar == std::string_view::npos ? std::nullopt
+                                       : parse_whole_number<std::uint32_t>(word.substr(bar + 1));
 }
 
 std::string with_guid(std::string_view name, Guid guid) {
