@@ -18,20 +18,28 @@ PingBook::PingBook(const PingRequest& request) : request_(request), rtts_(reques
 }
 
 std::optional<Outgoing> PingBook::next() {
-  for (; sequence_ < most_; ++sequence_, spec_ = 0) {
+  for (; turn_ < most_; ++turn_, spec_ = 0) {
     while (spec_ < request_.specs.size()) {
       const auto index = spec_++;
       const auto& spec = request_.specs[index];
-      if (sequence_ >= spec.count) continue;
+      const std::uint32_t sequence = due_before(turn_, index);
+      if (due_before(turn_ + 1, index) == sequence) continue;
       return Outgoing{.peer = spec.peer,
                       .label = UdpPort(static_cast<std::uint16_t>(spec.label.value())),
                       .back_label = UdpPort(static_cast<std::uint16_t>(spec.back_label.value())),
                       .spec = index,
-                      .sequence = sequence_,
+                      .sequence = sequence,
                       .size = static_cast<std::size_t>(spec.size.count())};
     }
   }
   return std::nullopt;
+}
+
+std::uint32_t PingBook::due_before(std::uint32_t turn, std::uint32_t spec) const {
+  const std::uint64_t specs = request_.specs.size();
+  const std::uint64_t all = most_ * specs;
+  return static_cast<std::uint32_t>((turn * specs * request_.specs[spec].count + most_ * (specs - 1 - spec)) /
+                                    all);
 }
 
 void PingBook::sent(const Outgoing& probe, std::uint16_t, Nanoseconds at) {

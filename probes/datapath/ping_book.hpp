@@ -1,5 +1,5 @@
 // PingBook: what a ping request has sent and what came back. Specs take turns, so that a burst of loss hits
-// all of them alike. Pure.
+// all of them alike; one of fewer packets passes turns over, so that it sees the whole time too. Pure.
 #pragma once
 
 #include <vector>
@@ -29,6 +29,9 @@ class PingBook : public ProbeBook {
     enum class State : std::uint8_t { unsent, waiting, settled } state = State::unsent;
   };
 
+  /// Packets of a spec in the turns before this one: as many as its share of them, specs with as few as
+  /// others in other turns than these.
+  std::uint32_t due_before(std::uint32_t turn, std::uint32_t spec) const;
   void tell_order(PingTally& tally) const;
 
   const PingRequest& request_;
@@ -37,8 +40,8 @@ class PingBook : public ProbeBook {
   std::vector<PingTally> tallies_;
   std::vector<std::vector<Nanoseconds>> rtts_;  // per spec
   std::uint32_t spec_ = 0;                      // the next to send
-  std::uint32_t sequence_ = 0;
-  std::uint32_t most_ = 0;  // the largest count of a spec
+  std::uint32_t turn_ = 0;
+  std::uint32_t most_ = 0;  // turns: the largest count of a spec
   std::size_t waiting_ = 0;
 };
 

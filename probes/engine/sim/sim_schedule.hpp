@@ -19,19 +19,13 @@ class PingSchedule {
   /// `request` outlives the schedule, and begins at `begin`.
   PingSchedule(const datapath::PingRequest& request, Nanoseconds begin);
 
-  /// Of the spec's packets; those of specs with more packets than others are a little late at first and early
-  /// at last, since the window has them evenly.
+  /// Of the spec's packets.
   TimeWindow window(std::uint32_t spec) const;
 
  private:
-  /// How many packets of all specs go before the turn that comes after `turns`.
-  double before(std::uint32_t turns) const;
-
   const datapath::PingRequest& request_;
   Nanoseconds begin_;
-  double interval_;                    // ns
-  std::vector<std::uint32_t> counts_;  // of the specs, ascending
-  std::vector<double> sums_;           // of the counts before each
+  double length_;  // ns, of all packets
 };
 
 /// When the packet of a row of `count` goes.
