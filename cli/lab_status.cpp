@@ -129,7 +129,7 @@ std::vector<std::string> infiniband_labs(const po::variables_map& values) {
 void print_document(const std::vector<lab::LabStatus>& all, const std::vector<std::string>& infiniband) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   nlohmann::json out = {{"schema", "weft.lab/1"},
-                        {"generated_at", to_string(now)},
+                        {"generated_at", weft::to_string(now)},
                         {"tool_version", tool_version()},
                         {"labs", nlohmann::json::array()}};
   for (const lab::LabStatus& status : all) out["labs"].push_back(to_json(status));

@@ -23,9 +23,9 @@ void put_entry(files::JsonText& out, const blacklist::BlacklistEntry& entry) {
   files::put(out, ",\"confidence\":");
   files::put_number(out, entry.confidence);
   put_texts(out, "evidence", entry.evidence);
-  put_member(out, "first_seen", to_string(entry.first_seen));
-  put_member(out, "last_seen", to_string(entry.last_seen));
-  put_member(out, "expires", to_string(entry.expires));
+  put_member(out, "first_seen", weft::to_string(entry.first_seen));
+  put_member(out, "last_seen", weft::to_string(entry.last_seen));
+  put_member(out, "expires", weft::to_string(entry.expires));
   put_member(out, "owner", entry.owner);
   put_texts(out, "actions", entry.actions);
   files::put(out, "}}\n");

@@ -218,10 +218,10 @@ class HttpApi final : public RestApi {
       return reply;
     }
     reply.status = back->status;
-    int seconds = 0;
+    int wait = 0;  // seconds
     const auto after = back->get_header_value("Retry-After");
-    if (std::from_chars(after.data(), after.data() + after.size(), seconds).ec == std::errc() && seconds >= 0)
-      reply.retry_after = std::chrono::seconds(seconds);
+    if (std::from_chars(after.data(), after.data() + after.size(), wait).ec == std::errc() && wait >= 0)
+      reply.retry_after = std::chrono::seconds(wait);
     return reply;
   }
 

@@ -41,8 +41,8 @@ void put_lines(Text& out, const Fabric& fabric, const FabricLayout& layout) {
   }
   const double opacity = lines.size() > 400 ? 0.45 : 0.8;
   for (const auto& [ends, line] : lines) {
-    const Place* low = &layout.nodes[ends.first.value()];
-    const Place* high = &layout.nodes[ends.second.value()];
+    const NodeBox* low = &layout.nodes[ends.first.value()];
+    const NodeBox* high = &layout.nodes[ends.second.value()];
     if (low->y < high->y) std::swap(low, high);
     const double from = low->y - low->height / 2;
     const double to = low->y == high->y ? high->y - high->height / 2 : high->y + high->height / 2;
@@ -90,7 +90,7 @@ std::string fabric_svg(const Fabric& fabric) {
       layout.width, layout.height, xml_escaped(fabric.name()));
   put_lines(out, fabric, layout);
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
-    const Place& at = layout.nodes[n];
+    const NodeBox& at = layout.nodes[n];
     const Node& node = fabric.node(NodeId(n));
     put(out,
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\" fill=\"{}\" "

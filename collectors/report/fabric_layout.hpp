@@ -8,7 +8,7 @@
 
 namespace weft::report {
 
-struct Place {
+struct NodeBox {
   double x = 0;  // of the middle, in pixels, from the left
   double y = 0;  // from the top
   double width = 0;
@@ -18,7 +18,7 @@ struct Place {
 struct FabricLayout {
   double width = 0;
   double height = 0;
-  std::vector<Place> nodes;  // indexed by node
+  std::vector<NodeBox> nodes;  // indexed by node
 };
 
 FabricLayout layout_of(const Fabric& fabric);

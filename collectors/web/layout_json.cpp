@@ -36,9 +36,9 @@ void put_nodes(JsonText& out, const Fabric& fabric) {
   }
   const auto layout = report::layout_of(fabric);
   out.append(std::string_view(",\"x\":"));
-  files::put_array(out, layout.nodes, [&](const report::Place& at) { put(out, "{:.0f}", at.x); });
+  files::put_array(out, layout.nodes, [&](const report::NodeBox& at) { put(out, "{:.0f}", at.x); });
   out.append(std::string_view(",\"y\":"));
-  files::put_array(out, layout.nodes, [&](const report::Place& at) { put(out, "{:.0f}", at.y); });
+  files::put_array(out, layout.nodes, [&](const report::NodeBox& at) { put(out, "{:.0f}", at.y); });
   put(out, "}},\"width\":{:.0f},\"height\":{:.0f}", layout.width, layout.height);
 }
 

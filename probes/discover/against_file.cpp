@@ -3,29 +3,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
+#include "probes/discover/switch_names.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::discover {
 namespace {
-
-constexpr std::size_t kNamed = 8;  // of a list in a sentence
 
 std::optional<PortId> far_port(const Fabric& fabric, PortId port) {
   const auto channel = fabric.channel_from(port);
   return channel ? std::optional(fabric.target(*channel)) : std::nullopt;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  const std::vector<std::string> first(names.begin(),
-                                       names.begin() + std::min<std::ptrdiff_t>(kNamed, std::ssize(names)));
-  const auto more = names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "";
-  return fmt::format("{}{}", fmt::join(first, ", "), more);
-}
 std::string some_of(std::size_t count, const std::vector<std::string>& names) {
-  return fmt::format("{} of {}", count == 1 ? "one" : std::to_string(count), listed(names));
+  return fmt::format("{} of {}", count == 1 ? "one" : std::to_string(count), listed(names, std::identity()));
 }
 
 /// Cables from a node to each other node, without those of hosts.
@@ -292,7 +286,7 @@ class Comparison {
         (found_.is_host(far) ? hosts : switches).insert(same ? label(*same) : found_.name_of(far));
     }
     const auto& names = hosts.empty() ? switches : hosts;
-    return listed({names.begin(), names.end()});
+    return listed(names, std::identity());
   }
 
   void compare_port(PortId port) {

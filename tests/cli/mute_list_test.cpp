@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 struct Muted {
   Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value();
-  weft::testing::FakeWatchBus bus;
+  weft::fakes::FakeWatchBus bus;
   PageMutes page{fabric};
 
   Muted() { page.use(values()); }

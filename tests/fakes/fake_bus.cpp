@@ -2,7 +2,7 @@
 
 #include "topology/base/check.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 namespace {
 
 tl::unexpected<Error> lost() { return fail(ErrorKind::absent, "the connection is lost"); }
@@ -75,4 +75,4 @@ Result<std::optional<session::Incoming>> FakeBus::receive(Nanoseconds limit) {
   return first;
 }
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -11,7 +11,7 @@
 #include "probes/session/bus.hpp"
 #include "probes/session/messages_json.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 class FakeBus : public session::Bus {
  public:
@@ -53,4 +53,4 @@ class FakeBus : public session::Bus {
   bool lost_ = false;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

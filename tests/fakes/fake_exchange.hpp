@@ -9,7 +9,7 @@
 
 #include "probes/datapath/peer_exchange.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 class FakeExchange {
  public:
@@ -57,4 +57,4 @@ class FakeExchange {
   std::map<PortId, Line> lines_;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -7,7 +7,7 @@
 
 #include "probes/session/script.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 class FakeScript : public session::Script {
  public:
@@ -56,4 +56,4 @@ class FakeScript : public session::Script {
   int waves_left_;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

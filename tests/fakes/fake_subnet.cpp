@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft::testing {
+namespace weft::fakes {
 namespace {
 
 std::uint8_t width_code(LinkWidth width) {
@@ -301,4 +301,4 @@ IbSubnet make_subnet(unsigned leaves, unsigned spines, unsigned hosts, std::uint
   return subnet;
 }
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -13,7 +13,7 @@
 #include "probes/mad/mads.hpp"
 #include "topology/model/ib_subnet.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 struct Unruliness {
   double drop = 0;    // share of the MADs that are lost without a word
@@ -78,4 +78,4 @@ class FakeSubnet : public mad::Mads {
 /// LIDs from 1 with this LMC for hosts.
 IbSubnet make_subnet(unsigned leaves, unsigned spines, unsigned hosts, std::uint8_t lmc = 0);
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -1,7 +1,7 @@
 #include "tests/fakes/fake_verbs_state.hpp"
 #include "topology/base/check.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 namespace {
 
 std::unique_lock<std::mutex> lock() { return std::unique_lock(current->mutex); }
@@ -129,4 +129,4 @@ std::size_t FakeVerbs::doorbells() const {
   return state_->doorbells;
 }
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -10,7 +10,7 @@
 #include "probes/rdma/verbs_device.hpp"
 #include "topology/base/ip.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 struct FakeVerbsState;
 
@@ -99,4 +99,4 @@ class FakeVerbs {
   std::unique_ptr<FakeVerbsState> state_;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

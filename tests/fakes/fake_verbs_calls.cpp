@@ -4,7 +4,7 @@
 
 #include "tests/fakes/fake_verbs_state.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 FakeVerbsState* current = nullptr;
 
@@ -350,4 +350,4 @@ void give_calls(rdma::VerbsLibrary& into) {
   into.modify_qp_udp_sport = modify_qp_udp_sport;
 }
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

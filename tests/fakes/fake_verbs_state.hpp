@@ -19,7 +19,7 @@
 
 #include "tests/fakes/fake_verbs.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 inline constexpr int kUnreachable = IBV_WC_RETRY_EXC_ERR;  // 12
 inline constexpr int kMtu = IBV_MTU_4096;
@@ -238,4 +238,4 @@ extern FakeVerbsState* current;
 /// The functions of libibverbs over it.
 void give_calls(rdma::VerbsLibrary& into);
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace weft::testing {
+namespace weft::fakes {
 namespace {
 
 tl::unexpected<Error> gone() { return fail(ErrorKind::absent, "the bus is away"); }
@@ -261,4 +261,4 @@ std::unique_ptr<watch::EventLog> FakeWatchBus::event_log() { return std::make_un
 std::unique_ptr<watch::Lease> FakeWatchBus::lease() { return std::make_unique<TheLease>(*this); }
 std::unique_ptr<watch::SharedValue> FakeWatchBus::values() { return std::make_unique<Values>(*this); }
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -14,7 +14,7 @@
 
 #include "probes/watch/seams.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 class FakeWatchBus {
  public:
@@ -87,4 +87,4 @@ class FakeWatchBus {
   std::uint64_t last_revision_ = 0;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

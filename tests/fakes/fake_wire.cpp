@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft::testing {
+namespace weft::fakes {
 namespace {
 
 constexpr Nanoseconds kSendTime = std::chrono::microseconds(1);  // that a send takes for each frame
@@ -117,4 +117,4 @@ Result<packet::MacAddress> FakeWire::next_hop(const IpAddress& destination) {
   return packet::MacAddress{{2, 0, 0, 0, 1, 1}};
 }
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

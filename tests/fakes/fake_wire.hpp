@@ -15,7 +15,7 @@
 #include "probes/datapath/responder.hpp"
 #include "probes/packet/icmp.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 using Frame = std::vector<std::byte>;
 using Frames = std::vector<Frame>;
@@ -82,4 +82,4 @@ class FakeWire : public datapath::PacketPort, public datapath::NextHops {
   Frames sent_;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -14,7 +14,7 @@
 
 #include "probes/session/bus.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 class MemoryHub {
  public:
@@ -72,4 +72,4 @@ class MemoryHub {
   std::map<std::string, std::deque<session::Incoming>> waiting_;  // by receiver
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

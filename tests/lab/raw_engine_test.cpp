@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-using testing::InNamespace;
-using testing::RouterChain;
+using fakes::InNamespace;
+using fakes::RouterChain;
 
 constexpr PortId kFirst{1};
 constexpr PortId kSecond{2};

@@ -17,9 +17,9 @@ namespace weft::run {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::FakeWatchBus;
-using testing::InNamespace;
-using testing::RouterChain;
+using fakes::FakeWatchBus;
+using fakes::InNamespace;
+using fakes::RouterChain;
 
 /// An agent in a thread of its own, in its host's namespace.
 class AgentOnHost {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft::testing {
+namespace weft::fakes {
 
 inline std::vector<std::byte> from_hex(std::string_view text) {
   std::string digits;
@@ -19,4 +19,4 @@ inline std::vector<std::byte> from_hex(std::string_view text) {
   return bytes;
 }
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

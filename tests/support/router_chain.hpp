@@ -18,7 +18,7 @@
 #include "topology/base/ip.hpp"
 #include "topology/base/result.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 /// Runs `lines` as one `ip -batch`; an error with what ip said.
 inline Result<void> run_ip(const std::string& lines) {
@@ -154,4 +154,4 @@ class RouterChain {
   std::string prefix_;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -9,7 +9,7 @@
 #include "probes/watch/standing_windows.hpp"
 #include "tests/fakes/fake_wire.hpp"
 
-namespace weft::testing {
+namespace weft::fakes {
 
 struct StandingShape {
   std::uint32_t streams = 10;
@@ -116,4 +116,4 @@ class StandingBench {
   }
 };
 
-}  // namespace weft::testing
+}  // namespace weft::fakes

@@ -135,7 +135,7 @@ std::string host_inventory_json(const std::string& host, const HostInventory& in
                                 const DocumentStamp& stamp) {
   Json document = host_inventory_value(inventory);
   document["schema"] = "weft.host/1";
-  document["generated_at"] = to_string(stamp.generated_at);
+  document["generated_at"] = weft::to_string(stamp.generated_at);
   document["tool_version"] = stamp.tool_version;
   document["host"] = host;
   return document_text(document) + "\n";

@@ -24,13 +24,13 @@ void put_number(JsonText& out, double number) {
 
 void put_stamp(JsonText& out, std::string_view schema, const DocumentStamp& stamp) {
   put(out, "\"schema\":\"{}\",\"generated_at\":\"{}\",\"tool_version\":", schema,
-      to_string(stamp.generated_at));
+      weft::to_string(stamp.generated_at));
   put_string(out, stamp.tool_version);
 }
 
 DocumentTree stamped_tree(std::string_view schema, const DocumentStamp& stamp) {
   return {{"schema", schema},
-          {"generated_at", to_string(stamp.generated_at)},
+          {"generated_at", weft::to_string(stamp.generated_at)},
           {"tool_version", stamp.tool_version}};
 }
 

@@ -4,13 +4,14 @@
 #include <cmath>
 #include <map>
 
+#include "probes/diagnosis/counts/count_climb.hpp"
+
 namespace weft::diagnosis {
 namespace {
 
 constexpr double kHopeless = -6.0;  // log-odds below which a suspect is not listed
 constexpr double kTwoSided95 = 1.96;
 constexpr double kMinProbability = 0.01;  // suspicions below it are not listed
-constexpr std::size_t kMaxSwapped = 64;   // of so many faults what could stand in is not asked
 
 double logistic(double log_odds) { return 1.0 / (1.0 + std::exp(-log_odds)); }
 

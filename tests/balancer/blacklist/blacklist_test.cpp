@@ -44,8 +44,8 @@ TEST(Blacklist, NamesDegradedAndFailedLinksAndLeavesTheRestAlone) {
   EXPECT_EQ(entry.link.a.node, "leaf1");
   EXPECT_EQ(entry.verdict, Verdict::degraded);
   EXPECT_EQ(entry.owner, "weft");
-  EXPECT_EQ(to_string(entry.first_seen), "2026-01-31T12:00:00Z");
-  EXPECT_EQ(to_string(entry.expires), "2026-02-01T12:00:00Z");
+  EXPECT_EQ(weft::to_string(entry.first_seen), "2026-01-31T12:00:00Z");
+  EXPECT_EQ(weft::to_string(entry.expires), "2026-02-01T12:00:00Z");
   EXPECT_THAT(entry.evidence, ElementsAre("loss leaving leaf1", "why"));
 }
 
@@ -56,7 +56,7 @@ TEST(Blacklist, BothDirectionsOfALinkAreOneEntryWithTheWorstOfThem) {
   const auto entries = *blacklist_of(document_of(diagnosis), {.lifetime = std::chrono::hours(1)});
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].verdict, Verdict::failed);
-  EXPECT_EQ(to_string(entries[0].expires), "2026-01-31T13:00:00Z");
+  EXPECT_EQ(weft::to_string(entries[0].expires), "2026-01-31T13:00:00Z");
   EXPECT_THAT(entries[0].evidence, ElementsAre("loss leaving leaf1", "why", "mtu leaving spine2", "why"));
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using State = SubnetLinks::State;
-using weft::testing::FakeSubnet;
-using weft::testing::make_subnet;
+using weft::fakes::FakeSubnet;
+using weft::fakes::make_subnet;
 
 /// A subnet, its fabric as it was built, and what is read of it now.
 class Rig {

@@ -10,8 +10,8 @@
 namespace weft::bench {
 namespace {
 
-using testing::InNamespace;
-using testing::RouterChain;
+using fakes::InNamespace;
+using fakes::RouterChain;
 
 constexpr std::uint32_t kHopProbes = 200'000;
 constexpr std::uint32_t kEchoes = 100'000;

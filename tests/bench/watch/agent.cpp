@@ -20,8 +20,8 @@ namespace weft::bench {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::InNamespace;
-using testing::run_ip;
+using fakes::InNamespace;
+using fakes::run_ip;
 constexpr auto kWarmUp = 8s;
 constexpr auto kTime = 30s;
 constexpr std::uint32_t kStreams = 64;  // of a NIC: 512 paths with eight

@@ -9,15 +9,15 @@
 namespace weft::counters {
 namespace {
 
+using fakes::FakeSubnet;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
-using testing::FakeSubnet;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 struct Counted {
-  FakeSubnet subnet{testing::make_subnet(3, 2, 2)};
+  FakeSubnet subnet{fakes::make_subnet(3, 2, 2)};
   InfinibandFabric fabric =
       build_infiniband_fabric(discover::discover_subnet(subnet)->subnet, "counted").value();
 

@@ -17,8 +17,8 @@ TEST(FabricLayout, PutsEachTierAboveTheOneBelowAndNoTwoNodesOnEachOther) {
   const auto layout = layout_of(fabric);
   for (std::uint32_t a = 0; a < fabric.node_count(); ++a)
     for (std::uint32_t b = 0; b < fabric.node_count(); ++b) {
-      const Place& one = layout.nodes[a];
-      const Place& other = layout.nodes[b];
+      const NodeBox& one = layout.nodes[a];
+      const NodeBox& other = layout.nodes[b];
       if (fabric.node(NodeId(a)).tier > fabric.node(NodeId(b)).tier) {
         EXPECT_LT(one.y + one.height, other.y);
       }

@@ -10,10 +10,10 @@
 namespace weft::datapath {
 namespace {
 
+using fakes::FakeWire;
+using fakes::Frame;
+using fakes::Frames;
 using std::chrono::milliseconds;
-using testing::FakeWire;
-using testing::Frame;
-using testing::Frames;
 
 const packet::RunSecrets kSecrets{.run = RunId(7), .key = {std::byte{9}}};
 

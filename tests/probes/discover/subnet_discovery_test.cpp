@@ -9,14 +9,14 @@
 namespace weft::discover {
 namespace {
 
+using fakes::FakeSubnet;
+using fakes::make_subnet;
+using fakes::Unruliness;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using ::testing::Contains;
-using testing::FakeSubnet;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::make_subnet;
-using testing::Unruliness;
 
 InfinibandFabric built(const SubnetDiscovery& discovery) {
   return build_infiniband_fabric(discovery.subnet, "found").value();
@@ -180,7 +180,7 @@ TEST(SubnetDiscovery, ASilentPortOfOurOwnIsAnError) {
 }
 
 TEST(SubnetDiscovery, FDR10IsToldFromQDRByTheVendorsOwnAttribute) {
-  FakeSubnet subnet(testing::make_subnet(2, 2, 1));
+  FakeSubnet subnet(fakes::make_subnet(2, 2, 1));
   const auto set = [&](std::uint64_t guid, std::uint8_t port, LinkSpeed speed) {
     subnet.node(Guid(guid)).ports.at(port).speed = speed;
   };

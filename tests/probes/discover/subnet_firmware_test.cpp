@@ -9,9 +9,9 @@
 namespace weft::discover {
 namespace {
 
+using fakes::FakeSubnet;
+using fakes::make_subnet;
 using std::chrono::milliseconds;
-using testing::FakeSubnet;
-using testing::make_subnet;
 
 InfinibandFabric discovered(FakeSubnet& subnet) {
   return build_infiniband_fabric(discover_subnet(subnet)->subnet, "found").value();

@@ -9,10 +9,10 @@
 namespace weft::discover {
 namespace {
 
+using fakes::FakeSubnet;
+using fakes::make_subnet;
 using std::chrono::milliseconds;
-using testing::FakeSubnet;
 using ::testing::HasSubstr;
-using testing::make_subnet;
 
 constexpr mad::MadLimits kLimits{.timeout = milliseconds(300)};
 

@@ -7,10 +7,10 @@
 namespace weft::mad {
 namespace {
 
+using fakes::FakeSubnet;
+using fakes::Unruliness;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-using testing::FakeSubnet;
-using testing::Unruliness;
 
 /// Asks our own port `count` times for its NodeInfo and notes how each question ended.
 class ManyQuestions : public MadDialogue {
@@ -33,7 +33,7 @@ class ManyQuestions : public MadDialogue {
   MadTarget to_;
 };
 
-FakeSubnet unruly(Unruliness how) { return FakeSubnet(testing::make_subnet(1, 1, 1), how); }
+FakeSubnet unruly(Unruliness how) { return FakeSubnet(fakes::make_subnet(1, 1, 1), how); }
 
 TEST(MadExchange, KeepsItsWindowFullAndNeverMoreThanThat) {
   auto subnet = unruly({.least_delay = microseconds(50), .most_delay = microseconds(50)});

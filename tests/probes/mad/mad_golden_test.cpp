@@ -10,7 +10,7 @@
 namespace weft::mad {
 namespace {
 
-using testing::from_hex;
+using fakes::from_hex;
 
 MadBytes mad(std::string_view hex) {
   MadBytes bytes{};

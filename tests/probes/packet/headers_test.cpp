@@ -14,7 +14,7 @@
 namespace weft::packet {
 namespace {
 
-using testing::from_hex;
+using fakes::from_hex;
 
 // A congestion notification captured on a ConnectX-4 Lx, published with Scapy's RoCE tests
 // (test/contrib/roce.uts).

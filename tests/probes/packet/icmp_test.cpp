@@ -9,7 +9,7 @@
 namespace weft::packet {
 namespace {
 
-using testing::from_hex;
+using fakes::from_hex;
 
 // Captured from a Linux 6.18 router that answered UDP from port 50000 to 4791 over a hop whose MTU is 1500.
 const auto kTimeExceededV4 = from_hex(

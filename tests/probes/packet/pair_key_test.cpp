@@ -27,11 +27,11 @@ TEST(PairKeyTest, IsKeyedBlake2b) {
   EXPECT_EQ(epoch_name(counting_secret(), 5), RunId(0x27dadc343d5f48d7));
   const Secret host = host_secret(counting_secret(), 5, 7);
   EXPECT_EQ(bytes_of(host),
-            testing::from_hex("af8762b61e66b61df3434f9d0c7f5726c5ab95173be1426a052a0bdd40d69fb0"));
+            fakes::from_hex("af8762b61e66b61df3434f9d0c7f5726c5ab95173be1426a052a0bdd40d69fb0"));
   EXPECT_EQ(bytes_of(pair_key(host, ip("10.0.0.1"), ip("10.0.0.2"))),
-            testing::from_hex("873886f9c618b73d9d5ecd16f0a29ae3"));
+            fakes::from_hex("873886f9c618b73d9d5ecd16f0a29ae3"));
   EXPECT_EQ(bytes_of(pair_key(host, ip("fd00::1"), ip("fd00::2"))),
-            testing::from_hex("049ff04e6d5f767a20b10bcf880fd5f6"));
+            fakes::from_hex("049ff04e6d5f767a20b10bcf880fd5f6"));
 }
 
 TEST(PairKeyTest, AnotherWayFamilyHostOrEpochIsAnotherKey) {

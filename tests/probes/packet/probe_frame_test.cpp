@@ -9,7 +9,7 @@
 namespace weft::packet {
 namespace {
 
-using testing::from_hex;
+using fakes::from_hex;
 
 // Both made by tests/data/wire/golden_probe.py from the page that describes the format, without this code.
 const auto kGoldenV4 = from_hex(

@@ -11,8 +11,8 @@
 namespace weft::rdma {
 namespace {
 
+using fakes::FakeVerbs;
 using ::testing::ElementsAre;
-using testing::FakeVerbs;
 using ::testing::Field;
 using ::testing::HasSubstr;
 

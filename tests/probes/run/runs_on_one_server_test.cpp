@@ -68,7 +68,7 @@ class MarkedEngine : public datapath::ProbeEngine {
   RunId run_;
 };
 
-class MarkedScript : public testing::FakeScript {
+class MarkedScript : public fakes::FakeScript {
  public:
   using FakeScript::FakeScript;
   void take(const session::WorkItem& item, const session::TaskAnswer* answer) override {

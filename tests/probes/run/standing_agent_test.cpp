@@ -66,7 +66,7 @@ class CountingLink final : public watch::AgentLink {
 };
 
 TEST(StandingAgent, GoesRoundNoMoreWhileTheThreadThatProbesHangs) {
-  testing::FakeWatchBus bus;
+  fakes::FakeWatchBus bus;
   const auto feed = bus.feed();
   const auto gate = std::make_shared<StuckPort::Gate>();
   std::counting_semaphore<> asked(0);

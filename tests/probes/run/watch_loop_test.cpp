@@ -113,7 +113,7 @@ class Rig {
   AddressBook addresses;
   WatchPlace place{fabric, addresses, {}, {}, {}, {}};
   WatchOptions options;
-  ::weft::testing::FakeWatchBus bus;
+  ::weft::fakes::FakeWatchBus bus;
   std::vector<std::unique_ptr<watch::AgentLink>> agents;
   Nanoseconds now = 1000s, wall_offset = 1'769'860'800s, append_takes{};
   std::optional<FaultSpec> fault;
@@ -338,7 +338,7 @@ TEST(WatchLoop, AFabricFileThatChangedIsMappedAnewAndOldEventsOfNamesThatAreGone
 }
 
 TEST(SharedPlan, IsReadWholeOrNotAtAll) {
-  ::weft::testing::FakeWatchBus bus;
+  ::weft::fakes::FakeWatchBus bus;
   const auto values = bus.values();
   SharedPlan one(*values), other(*values);
   EXPECT_FALSE(other.read()) << "there is none";

@@ -11,7 +11,7 @@ namespace weft::session {
 namespace {
 
 using std::chrono::milliseconds;
-using Answers = testing::FakeBus::Answers;
+using Answers = fakes::FakeBus::Answers;
 
 constexpr AgentTiming kQuick{.hello_interval = milliseconds(20),
                              .wait_for_start = milliseconds(300),
@@ -51,7 +51,7 @@ class OneAgent {
   AddressPlan addresses_ = plan_addresses(fabric_, IpFamily::v4).value();
 
  public:
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   const PortId nic = *fabric_.find_nic("host1");
   std::vector<datapath::RunNic> targets{{*fabric_.find_nic("host2"), address_of("host2")},
                                         {nic, address_of("host1")}};

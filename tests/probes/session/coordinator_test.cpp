@@ -90,7 +90,7 @@ class TwoHosts {
   std::vector<SendToAgent> sent_;
 
  public:
-  testing::FakeScript script;
+  fakes::FakeScript script;
   Coordinator coordinator{
       fabric_,
       script,
@@ -308,7 +308,7 @@ TEST(Coordinator, KnowsSeveralAgentsOfOneHostByTheirOwnNames) {
   const NodeId host = fabric.hosts()[0];
   const PortId one = fabric.nics()[0];
   const PortId other = fabric.nics()[1];
-  testing::FakeScript script({one, other}, 1);
+  fakes::FakeScript script({one, other}, 1);
   Coordinator coordinator(fabric, script, kSecrets,
                           {{host, {{"a", one}}, "host1/p1"}, {host, {{"b", other}}, "host1/p2"}});
   coordinator.start(kBegin);
@@ -327,7 +327,7 @@ TEST(Coordinator, KnowsSeveralAgentsOfOneHostByTheirOwnNames) {
 
 TEST(Coordinator, IsDoneAtOnceWhereNoAgentIsExpected) {
   const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
-  testing::FakeScript script({}, 1);
+  fakes::FakeScript script({}, 1);
   Coordinator coordinator(fabric, script, kSecrets, {});
   coordinator.start(kBegin);
   EXPECT_TRUE(coordinator.is_done());

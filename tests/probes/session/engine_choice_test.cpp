@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr TimePoint kBegin{};
 
 /// A script that also keeps what it is told of the engine.
-class EngineScript : public weft::testing::FakeScript {
+class EngineScript : public weft::fakes::FakeScript {
  public:
   using FakeScript::FakeScript;
   void note_engine(std::string_view chosen, std::string_view because) override {

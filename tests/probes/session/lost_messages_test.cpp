@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::IsEmpty;
-using Answers = testing::FakeBus::Answers;
+using Answers = fakes::FakeBus::Answers;
 
 /// Engines that received nothing, and count how often they were asked.
 class Asked {
@@ -65,7 +65,7 @@ bool repeats(const ToCoordinator& message) {
 /// What an agent says to a coordinator that gives it one task and then ends, over a bus that loses the first
 /// message of each kind that does not come again by itself.
 std::vector<ToCoordinator> said_over_a_bus_that_loses(Asked& asked, const Answers& tasks) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   std::set<std::size_t> lost;
   bus.loses = [&](const ToCoordinator& message) {
     return !repeats(message) && lost.insert(message.index()).second;
@@ -99,7 +99,7 @@ TEST(LostMessages, ATaskThatComesTwiceIsDoneOnce) {
 }
 
 TEST(LostMessages, AnAgentThatNobodyHearsEndsAllTheSameWhenItIsToldTo) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   std::stop_source stop;
   Asked asked;
   bus.loses = [&](const ToCoordinator& message) {
@@ -114,7 +114,7 @@ TEST(LostMessages, AnAgentThatNobodyHearsEndsAllTheSameWhenItIsToldTo) {
 
 /// Says one thing of a kind to the agent, over a bus that loses the first two words of farewell.
 std::vector<Bye> farewells(const Answers& to_ready) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   int lost = 0;
   std::stop_source stop;
   bus.loses = [&](const ToCoordinator& message) {
@@ -161,11 +161,11 @@ std::string_view type_of(const ToAgent& message) {
 TEST(LostMessages, ARunOverABusThatLosesTheFirstOfEachKindBlamesNobodyAndEndsItsAgents) {
   const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   const std::vector<PortId> nics(fabric.nics().begin(), fabric.nics().end());
-  testing::FakeScript script(nics, 2);
+  fakes::FakeScript script(nics, 2);
   std::vector<ExpectedHost> expected;
   for (const PortId nic : nics) expected.push_back({fabric.port(nic).node, {{"p1", nic}}});
   Coordinator coordinator(fabric, script, kStart.secrets, expected);
-  testing::MemoryHub hub;
+  fakes::MemoryHub hub;
   std::set<std::string> lost;
   hub.loses = [&](std::string_view to, std::string_view bytes) {
     if (to == kCoordinator) {
@@ -200,11 +200,11 @@ TEST(LostMessages, ARunOverABusThatLosesTheFirstOfEachKindBlamesNobodyAndEndsIts
 TEST(LostMessages, WhatIsAnsweredIsNotSentAgainThoughNobodyAcknowledgedIt) {
   const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   const std::vector<PortId> nics(fabric.nics().begin(), fabric.nics().end());
-  testing::FakeScript script(nics, 2);
+  fakes::FakeScript script(nics, 2);
   std::vector<ExpectedHost> expected;
   for (const PortId nic : nics) expected.push_back({fabric.port(nic).node, {{"p1", nic}}});
   Coordinator coordinator(fabric, script, kStart.secrets, expected);
-  testing::MemoryHub hub;
+  fakes::MemoryHub hub;
   const auto task_in = [](std::string_view bytes) {
     const auto sent = decode_to_agent(bytes);
     const auto* task = sent ? std::get_if<Task>(&sent->message) : nullptr;
@@ -275,7 +275,7 @@ class InTurn {
 };
 
 TEST(LostMessages, ANicThatAnswersSlowlyKeepsNoOtherFromAnswering) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   InTurn engines;
   const StartRun start{{RunId(7), {}}, {{"p1", PortId(1)}, {"p2", PortId(2)}}};
   std::vector<std::string> replies;
@@ -339,11 +339,11 @@ class Askers {
 TEST(LostMessages, WhatEnginesAskEachOtherComesOnceThoughEachPartOfTheWayLosesIt) {
   const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   const std::vector<PortId> nics(fabric.nics().begin(), fabric.nics().end());
-  testing::FakeScript script(nics, 1);
+  fakes::FakeScript script(nics, 1);
   std::vector<ExpectedHost> expected;
   for (const PortId nic : nics) expected.push_back({fabric.port(nic).node, {{"p1", nic}}});
   Coordinator coordinator(fabric, script, kStart.secrets, expected);
-  testing::MemoryHub hub;
+  fakes::MemoryHub hub;
   std::set<std::string> lost;
   hub.loses = [&](std::string_view to, std::string_view bytes) {
     std::string kind;

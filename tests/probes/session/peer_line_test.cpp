@@ -17,9 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 TEST(PeerLine, GivesTheReplyToTheQuestionThatItAnswers) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   PeerLine line(RunId(7), PortId(1), bus);
-  bus.coordinator = [&](const ToCoordinator& message) -> testing::FakeBus::Answers {
+  bus.coordinator = [&](const ToCoordinator& message) -> fakes::FakeBus::Answers {
     const auto& question = std::get<PeerQuestion>(message);
     line.take({question.to, question.from, question.id + 100, false, "to another question"});
     std::jthread([&line, question] { line.take({question.to, question.from, question.id, false, "yes"}); });
@@ -29,10 +29,10 @@ TEST(PeerLine, GivesTheReplyToTheQuestionThatItAnswers) {
 }
 
 TEST(PeerLine, TellsWhyThePeerCouldNotAndThatNobodyAnswered) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   PeerLine line(RunId(7), PortId(1), bus);
   EXPECT_EQ(line.ask(PortId(2), "anyone?", milliseconds(10)).error().kind, ErrorKind::timeout);
-  bus.coordinator = [&](const ToCoordinator& message) -> testing::FakeBus::Answers {
+  bus.coordinator = [&](const ToCoordinator& message) -> fakes::FakeBus::Answers {
     const auto& question = std::get<PeerQuestion>(message);
     std::jthread([&line, question] {
       line.take({question.to, question.from, question.id, true, "out of queue pairs"});
@@ -44,7 +44,7 @@ TEST(PeerLine, TellsWhyThePeerCouldNotAndThatNobodyAnswered) {
 }
 
 TEST(PeerLine, WaitsForNobodyOnceTheRunIsOver) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   PeerLine line(RunId(7), PortId(1), bus);
   line.close();
   EXPECT_EQ(line.ask(PortId(2), "still?", std::chrono::seconds(30)).error().kind, ErrorKind::conflict);
@@ -55,7 +55,7 @@ struct TwoAgents {
   Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   PortId one = *fabric.find_nic("host1");
   PortId two = *fabric.find_nic("host2");
-  testing::FakeScript script{{one, two}, 1};
+  fakes::FakeScript script{{one, two}, 1};
   Coordinator coordinator{fabric,
                           script,
                           {RunId(7), {}},

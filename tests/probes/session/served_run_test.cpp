@@ -47,7 +47,7 @@ class ServedRunOfAHost : public ::testing::Test {
 
   Fabric fabric_ = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1}).value();
   AddressPlan addresses_ = plan_addresses(fabric_, IpFamily::v4).value();
-  testing::FakeBus bus_;
+  fakes::FakeBus bus_;
   PrepareRun prepare_ = [this] { return RunHost{run::simulated_engines(fabric_, addresses_.book, {}, 1)}; };
 };
 

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Answers = testing::FakeBus::Answers;
+using Answers = fakes::FakeBus::Answers;
 
 constexpr AgentTiming kQuick{.hello_interval = milliseconds(20),
                              .wait_for_start = milliseconds(200),
@@ -88,7 +88,7 @@ Task ping_from(PortId nic, const datapath::RunNic& peer, std::uint32_t id) {
 
 /// An agent that lives until the test stops it.
 struct Standing {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   CountedEngines engines;
   std::stop_source stop;
   Result<void> serve() {
@@ -229,9 +229,9 @@ TEST(SeveralRuns, NoCoordinatorForLongIsNoReasonToEnd) {
 
 TEST(SeveralRuns, ACoordinatorHeedsNothingOfAnotherRun) {
   const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
-  testing::FakeScript script({fabric.nics()[0]}, 1);
+  fakes::FakeScript script({fabric.nics()[0]}, 1);
   Coordinator coordinator(fabric, script, {RunId(7), {}}, {{fabric.hosts()[0], {{"p1", fabric.nics()[0]}}}});
-  class Scripted : public testing::FakeBus {
+  class Scripted : public fakes::FakeBus {
    public:
     Result<bool> carry(std::string_view, std::string_view bytes) override {
       const auto sent = decode_to_agent(bytes);

@@ -17,7 +17,7 @@ namespace weft::session {
 namespace {
 
 using std::chrono::milliseconds;
-using Answers = testing::FakeBus::Answers;
+using Answers = fakes::FakeBus::Answers;
 
 constexpr AgentTiming kQuick{.hello_interval = milliseconds(20),
                              .wait_for_start = milliseconds(2000),
@@ -81,7 +81,7 @@ std::size_t count_of(const std::vector<ToCoordinator>& messages) {
 
 /// What was said before the first message of this kind, which must be there.
 template <class Message>
-std::vector<ToCoordinator> said_before(const testing::FakeBus& bus) {
+std::vector<ToCoordinator> said_before(const fakes::FakeBus& bus) {
   auto said = bus.said();
   const auto first = std::ranges::find_if(
       said, [](const ToCoordinator& message) { return std::holds_alternative<Message>(message); });
@@ -91,7 +91,7 @@ std::vector<ToCoordinator> said_before(const testing::FakeBus& bus) {
 }
 
 TEST(SlowAgent, GivesSignsOfLifeWhileItOpensItsDevices) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   SlowDevices devices;
   devices.opens_in = kLong / 2;
   bus.coordinator = [](const ToCoordinator& message) -> Answers {
@@ -106,7 +106,7 @@ TEST(SlowAgent, GivesSignsOfLifeWhileItOpensItsDevices) {
 }
 
 TEST(SlowAgent, GivesSignsOfLifeWhileItAnswersAPeer) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   SlowDevices devices;
   devices.answers_in = kLong;
   bus.coordinator = [](const ToCoordinator& message) -> Answers {
@@ -124,7 +124,7 @@ TEST(SlowAgent, GivesSignsOfLifeWhileItAnswersAPeer) {
 }
 
 TEST(SlowAgent, APeerThatAsksAgainIsAnsweredItsLastQuestionAlone) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   SlowDevices devices;
   devices.answers_in = milliseconds(200);
   bus.coordinator = [](const ToCoordinator& message) -> Answers {
@@ -144,7 +144,7 @@ TEST(SlowAgent, APeerThatAsksAgainIsAnsweredItsLastQuestionAlone) {
 }
 
 TEST(SlowAgent, ARunThatIsStoppedWhileADeviceOpensEndsWithoutTheOthers) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   SlowDevices devices;
   devices.opens_in = kLong;
   bus.coordinator = [](const ToCoordinator& message) -> Answers {
@@ -158,7 +158,7 @@ TEST(SlowAgent, ARunThatIsStoppedWhileADeviceOpensEndsWithoutTheOthers) {
 }
 
 TEST(SlowAgent, AnInterruptWhileADeviceOpensIsSaidAtOnceAndEndsTheRun) {
-  testing::FakeBus bus;
+  fakes::FakeBus bus;
   SlowDevices devices;
   devices.opens_in = kLong;
   std::stop_source stop;
@@ -182,9 +182,9 @@ struct SlowRun {
   Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   PortId one = *fabric.find_nic("host1");
   PortId two = *fabric.find_nic("host2");
-  testing::FakeScript script{{one, two}, 2};
+  fakes::FakeScript script{{one, two}, 2};
   SlowDevices slow, quick;
-  testing::MemoryHub hub;
+  fakes::MemoryHub hub;
 
   Result<void> run(CoordinatorTiming timing, std::stop_token stop = {}) {
     Coordinator coordinator(

@@ -82,7 +82,7 @@ class FourHosts {
   std::map<std::string, TaskId> last_task_;
 
  public:
-  testing::FakeScript script;
+  fakes::FakeScript script;
   Coordinator coordinator{fabric_, script, kSecrets, expected()};
 };
 

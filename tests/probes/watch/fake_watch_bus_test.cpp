@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using weft::testing::FakeWatchBus;
+using weft::fakes::FakeWatchBus;
 
 const std::vector<std::byte> kWindow(3, std::byte{7});
 constexpr MessageId kOne{1, 1};

@@ -9,7 +9,7 @@
 namespace weft::watch {
 namespace {
 
-using testing::FakeWatchBus;
+using fakes::FakeWatchBus;
 
 std::vector<std::byte> window_of(std::size_t size, std::uint64_t number) {
   std::vector<std::byte> bytes(size);

@@ -12,9 +12,9 @@ namespace weft::watch {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Frame;
-using testing::Frames;
-using testing::StandingBench;
+using fakes::Frame;
+using fakes::Frames;
+using fakes::StandingBench;
 
 /// A NIC that asks and one that is asked.
 struct End {

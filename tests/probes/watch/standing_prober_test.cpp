@@ -11,9 +11,9 @@ namespace weft::watch {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Frame;
-using testing::Frames;
-using testing::StandingBench;
+using fakes::Frame;
+using fakes::Frames;
+using fakes::StandingBench;
 
 packet::ProbeHeader header_of(const Frame& frame) {
   const auto packet = packet::decode_probe_frame(frame);

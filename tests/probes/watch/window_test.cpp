@@ -8,7 +8,7 @@
 namespace weft::watch {
 namespace {
 
-using testing::from_hex;
+using fakes::from_hex;
 
 LatencyHistogram histogram_of(std::initializer_list<std::int64_t> nanoseconds) {
   LatencyHistogram histogram;

@@ -14,7 +14,7 @@ namespace {
 
 /// Three leaves, two spines, two hosts a leaf, LMC 1: DLID offset i goes over spine i + 1.
 struct Routed {
-  InfinibandFabric fabric = build_infiniband_fabric(testing::make_subnet(3, 2, 2, 1), "routed").value();
+  InfinibandFabric fabric = build_infiniband_fabric(fakes::make_subnet(3, 2, 2, 1), "routed").value();
   ForwardingTables tables{fabric};
 
   Routed() {

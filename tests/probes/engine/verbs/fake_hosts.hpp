@@ -18,8 +18,8 @@ struct FakeHosts {
   static constexpr std::size_t kThere = 1;
   std::vector<IpAddress> addresses{IpAddress(IpAddress::V4{10, 0, 1, 1}),
                                    IpAddress(IpAddress::V4{10, 0, 2, 1})};
-  testing::FakeVerbs fake{addresses};
-  testing::FakeExchange exchange;
+  fakes::FakeVerbs fake{addresses};
+  fakes::FakeExchange exchange;
   // Of engines opened from then on.
   rdma::VerbsTraffic traffic;
   datapath::SharedNics nics = std::make_shared<const datapath::RunNics>(
@@ -55,7 +55,7 @@ struct FakeHosts {
 
   /// The devices as they stood when the first message of `work` arrived.
   template <class F>
-  testing::FakeVerbs::Seen seen_during(F work) {
+  fakes::FakeVerbs::Seen seen_during(F work) {
     fake.watch_next_message();
     work();
     return fake.seen();

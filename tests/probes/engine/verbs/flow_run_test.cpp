@@ -11,7 +11,7 @@
 namespace weft::verbs {
 namespace {
 
-using testing::FakeVerbs;
+using fakes::FakeVerbs;
 using ::testing::HasSubstr;
 
 Result<std::unique_ptr<packet::TransferBuffer>> bad_memory(Bytes size) {

@@ -15,8 +15,8 @@
 namespace weft::verbs {
 namespace {
 
+using fakes::FakeVerbs;
 using std::chrono::milliseconds;
-using testing::FakeVerbs;
 
 constexpr std::uint8_t kLmc = 1;
 
@@ -77,7 +77,7 @@ class Subnet {
     coordinator.name_targets(targets);
     std::vector<std::string> names;
     for (const session::ExpectedHost& host : hosts_) names.push_back(fabric_.name_of(host.host));
-    testing::FakeExchange exchange;
+    fakes::FakeExchange exchange;
     const auto engines = run::verbs_engines(
         reports_,
         [](const std::string&) -> Result<run::FlowMemory> {

@@ -8,7 +8,7 @@
 namespace weft::verbs {
 namespace {
 
-using testing::FakeVerbs;
+using fakes::FakeVerbs;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 

@@ -13,7 +13,7 @@
 namespace weft::verbs {
 namespace {
 
-using testing::FakeVerbs;
+using fakes::FakeVerbs;
 using ::testing::HasSubstr;
 
 class Pings : public ::testing::TestWithParam<datapath::ProbeTransport> {

@@ -15,7 +15,7 @@ constexpr std::uint64_t work_of(std::uint64_t serial, std::uint64_t slot) { retu
 /// queue pair has the number again.
 TEST(ServedGroup, PassesOverWhatAGroupBeforeLeftInTheQueue) {
   const IpAddress address(IpAddress::V4{10, 0, 1, 1});
-  testing::FakeVerbs fake({address});
+  fakes::FakeVerbs fake({address});
   const auto device = rdma::VerbsDevice::open(fake.library(), {.address = address}).value();
   auto queue = rdma::CompletionQueue::make(device, 64).value();
   datapath::ReceivedTally tally;
@@ -37,7 +37,7 @@ TEST(ServedGroup, PassesOverWhatAGroupBeforeLeftInTheQueue) {
   (*group)->take({.work = work_of(2, 0), .qp = qp, .bytes = 64});
   EXPECT_EQ(tally.packets, 1u) << "its own";
   EXPECT_EQ(tally.unsent, 0u);
-  fake.refuse(testing::FakeVerbs::Call::post_send, ENOMEM);
+  fake.refuse(fakes::FakeVerbs::Call::post_send, ENOMEM);
   (*group)->take({.work = work_of(2, 1), .qp = qp, .bytes = 64});
   EXPECT_EQ(tally.packets, 2u);
   EXPECT_EQ(tally.unsent, 1u) << "its own device took no answer";

@@ -11,11 +11,11 @@
 namespace weft::verbs {
 namespace {
 
+using fakes::FakeVerbs;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using ::testing::Contains;
 using ::testing::Each;
-using testing::FakeVerbs;
 using ::testing::Field;
 using ::testing::HasSubstr;
 

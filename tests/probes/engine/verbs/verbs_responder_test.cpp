@@ -24,7 +24,7 @@ class ResponderOfADevice : public ::testing::Test {
     return made;
   }
 
-  testing::FakeVerbs fake_{{kAddress}};
+  fakes::FakeVerbs fake_{{kAddress}};
   std::shared_ptr<const rdma::VerbsDevice> device_ =
       rdma::VerbsDevice::open(fake_.library(), {.address = kAddress}).value();
   std::unique_ptr<VerbsResponder> responder_ =
