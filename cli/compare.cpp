@@ -60,9 +60,9 @@ void print(const report::ComparedRuns& runs, OutputFormat format) {
     case OutputFormat::json:
       return fmt::print("{}", report::comparison_json(runs, stamp_now()));
     case OutputFormat::jsonl:
-      return fmt::print("{}", files::json_lines(report::comparison_rows(runs.comparison)));
+      return fmt::print("{}", files::json_lines(report::comparison_rows(runs)));
     case OutputFormat::csv:
-      return fmt::print("{}", files::csv_text(report::comparison_rows(runs.comparison)));
+      return fmt::print("{}", files::csv_text(report::comparison_rows(runs)));
   }
 }
 
@@ -87,7 +87,7 @@ Result<int> run(const po::variables_map& values) {
   WEFT_TRY(const Runs b, read_runs(files_b));
   WEFT_TRY(const auto comparison, compare::compare(a, b, settings));
   print({comparison, a, b}, format);
-  return exit_status(comparison.decision);
+  return exit_status(comparison.decision());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "collectors/compare/effect.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxForecast = 10'000;  // beyond it nobody goes on measuring
 constexpr double kMaxLog = 500;               // of an interval: its exponential is still a number
 
-/// The median of one run or block, as a logarithm.
+/// One run or block, as a logarithm.
 struct Unit {
   double log = 0;
   double grain = 0;
@@ -21,52 +22,66 @@ struct Unit {
 /// Of one side, a unit for each run or block; absent: the cell is not in it.
 using Units = std::vector<std::optional<Unit>>;
 
-Result<Unit> median_of(std::vector<Value> values, const std::string& where) {
-  Unit unit;
-  for (const Value& value : values) {
-    if (!is_comparable(value.number))
-      return fail(ErrorKind::invalid_input, "{}: a value of {}: only finite values above zero compare", where,
-                  value.number);
-    unit.grain = std::max(unit.grain, value.grain);
+/// Of blocks that both their runs have. A block of one run would not be between those of the other side: what
+/// drifts would stay in it.
+Units blocks_of(const Units& runs) {
+  Units blocks(runs.size() / 2);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto& one = runs[2 * i];
+    const auto& other = runs[2 * i + 1];
+    if (one && other) blocks[i] = {(one->log + other->log) / 2, std::max(one->grain, other->grain)};
   }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle, {}, &Value::number);
-  unit.log = std::log(middle->number);
-  if (values.size() % 2 == 0)
-    unit.log = (unit.log +
-                std::log(std::max_element(values.begin(), middle,
-                                          [](const auto& x, const auto& y) { return x.number < y.number; })
-                             ->number)) /
-               2;
-  return unit;
+  return blocks;
 }
 
-std::size_t runs_per_unit(Design design) { return design == Design::blocks ? 2 : 1; }
+using CellUnits = std::map<Cell, Units>;
 
-Result<std::map<Cell, Units>> units_of(std::span<const Run> runs, Design design) {
-  const std::size_t together = runs_per_unit(design);
-  std::map<Cell, Units> found;
-  for (std::size_t first = 0; first < runs.size(); first += together) {
-    std::map<Cell, std::vector<Value>> values;
-    for (const Run& run : runs.subspan(first, together))
-      for (const auto& [cell, more] : run.cells)
-        values[cell].insert(values[cell].end(), more.begin(), more.end());
-    for (auto& [cell, all] : values) {
-      if (all.empty()) continue;
-      WEFT_TRY(const Unit unit, median_of(std::move(all), runs[first].name));
-      auto& units = found.try_emplace(cell, runs.size() / together).first->second;
-      units[first / together] = unit;
+Result<CellUnits> units_of(std::span<const Run> runs, Design design) {
+  CellUnits found;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (const auto& [cell, value] : runs[i].cells) {
+      if (!is_comparable(value.number))
+        return fail(ErrorKind::invalid_input, "{}: a value of {}: only finite values above zero compare",
+                    runs[i].name, value.number);
+      found.try_emplace(cell, runs.size()).first->second[i] = {std::log(value.number), value.grain};
     }
-  }
+  if (design == Design::runs) return found;
+  for (auto& [cell, units] : found) units = blocks_of(units);
   return found;
+}
+
+/// Blocks without a cell that one of their runs has.
+std::size_t halves(std::span<const Run> runs) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i + 1 < runs.size(); i += 2)
+    count += !std::ranges::equal(runs[i].cells, runs[i + 1].cells, {}, &std::pair<const Cell, Value>::first,
+                                 &std::pair<const Cell, Value>::first);
+  return count;
+}
+
+/// It lacks a size of a work that it has. Other works may be in other files.
+bool is_short(const Run& run, const CellUnits& side) {
+  std::set<std::vector<std::string>> works;
+  for (const auto& [cell, value] : run.cells) works.insert(cell.work);
+  return std::ranges::any_of(side, [&](const auto& entry) {
+    return works.contains(entry.first.work) && !run.cells.contains(entry.first);
+  });
+}
+
+Losses losses_of(std::span<const Run> runs, const CellUnits& side) {
+  Losses losses;
+  for (const Run& run : runs) {
+    losses.wrong_rows += run.wrong_rows;
+    losses.short_runs += is_short(run, side);
+  }
+  return losses;
 }
 
 /// What both sides of one cell have.
 struct Pairing {
   std::vector<double> a;
   std::vector<double> b;
-  double grain_a = 0;
-  double grain_b = 0;
+  Grains grains;
 };
 
 /// Of blocks only those that both sides have.
@@ -81,14 +96,13 @@ Pairing paired(const Units& a, const Units& b, Design design) {
     const bool in_a = i < a.size() && a[i];
     const bool in_b = i < b.size() && b[i];
     if (design == Design::blocks && in_a != in_b) continue;
-    if (in_a) add(a[i], pairing.a, pairing.grain_a);
-    if (in_b) add(b[i], pairing.b, pairing.grain_b);
+    if (in_a) add(a[i], pairing.a, pairing.grains.a);
+    if (in_b) add(b[i], pairing.b, pairing.grains.b);
   }
   return pairing;
 }
 
 Side side_of(const std::vector<double>& logs) {
-  if (logs.empty()) return {};
   const auto [least, most] = std::ranges::minmax(logs);
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(logs.size());
   return {.mean = std::exp(mean), .units = logs.size(), .spread = std::exp(most - least)};
@@ -97,16 +111,13 @@ Side side_of(const std::vector<double>& logs) {
 /// Absent: too few units, or values that never vary and are exact.
 std::optional<Effect> effect_of(const Pairing& pairing, Design design) {
   if (std::min(pairing.a.size(), pairing.b.size()) < kMinUnits) return std::nullopt;
-  // What is printed is off by up to half a unit of its last digit: a uniform error, the same in each unit
-  // where the truth is, so that repetition does not lessen it.
-  const double rounding = (pairing.grain_a * pairing.grain_a + pairing.grain_b * pairing.grain_b) / 12;
   Effect effect;
   if (design == Design::blocks) {
     std::vector<double> ratios(pairing.a.size());
     std::ranges::transform(pairing.b, pairing.a, ratios.begin(), std::minus());
-    effect = block_effect(ratios, rounding);
+    effect = block_effect(ratios, pairing.grains);
   } else {
-    effect = welch_effect(pairing.a, pairing.b, rounding);
+    effect = welch_effect(pairing.a, pairing.b, pairing.grains);
   }
   return effect.error > 0 ? std::optional(effect) : std::nullopt;
 }
@@ -149,33 +160,43 @@ void decide(std::vector<Tested>& cells, double margin) {
       continue;
     }
     const double half = std::min(half_width(*effect, kLevel), kMaxLog);
-    result.interval = {std::exp(effect->log_ratio - half), std::exp(effect->log_ratio + half)};
-    result.p = *p++;
-    result.proven = *result.p < kLevel;
-    result.least_shown = std::expm1(std::min(half_width(*effect, level), kMaxLog));
+    result.test = {.low = std::exp(effect->log_ratio - half),
+                   .high = std::exp(effect->log_ratio + half),
+                   .p = *p++,
+                   .least_shown = std::expm1(std::min(half_width(*effect, level), kMaxLog))};
     if (is_within(*effect, log_margin, kLevel))
       result.decision = Decision::equal;
-    else if (result.proven)
+    else if (result.proven())
       result.decision = Decision::differs;
     else
       result.needed = more_needed(*effect, units, log_margin, level);
   }
 }
 
-Decision decision_of(const std::vector<CellResult>& cells) {
-  const auto is = [](Decision decision) {
-    return [decision](const CellResult& cell) { return cell.decision == decision; };
-  };
-  if (std::ranges::any_of(cells, is(Decision::differs))) return Decision::differs;
-  return std::ranges::all_of(cells, is(Decision::equal)) ? Decision::equal : Decision::undecided;
-}
-
-std::string text_of(const Cell& cell) {
+std::string first_cell(const CellUnits& cells) {
+  if (cells.empty()) return "nothing";
+  const Cell& cell = cells.begin()->first;
   return fmt::format("{} of {} bytes", fmt::join(cell.work, " "), cell.size.count());
 }
 
-std::string first_cell(const std::map<Cell, Units>& cells) {
-  return cells.empty() ? "nothing" : text_of(cells.begin()->first);
+/// What is told of both sides together.
+std::vector<std::string> remarks_on(std::span<const Run> a, std::span<const Run> b, Design design) {
+  std::vector<std::string> remarks;
+  const auto mtus = [](std::span<const Run> runs) {
+    std::set<std::string> all;
+    for (const Run& run : runs) all.insert(run.mtus.begin(), run.mtus.end());
+    return all;
+  };
+  if (const auto of_a = mtus(a), of_b = mtus(b); !of_a.empty() && !of_b.empty() && of_a != of_b)
+    remarks.push_back(
+        fmt::format("MTUs differ: A {}, B {}", fmt::join(of_a, " and "), fmt::join(of_b, " and ")));
+  if (design == Design::runs) return remarks;
+  for (const auto& [name, runs] : {std::pair('A', a), std::pair('B', b)})
+    if (const std::size_t count = halves(runs); count > 0)
+      remarks.push_back(fmt::format(
+          "{} of {} blocks of {}: one run lacks a cell of the other, and the block does not count there",
+          count, runs.size() / 2, name));
+  return remarks;
 }
 
 }  // namespace
@@ -192,6 +213,15 @@ std::string_view to_string(Decision decision) {
   return "";
 }
 
+Decision Comparison::decision() const {
+  const auto is = [](Decision decision) {
+    return [decision](const CellResult& cell) { return cell.decision == decision; };
+  };
+  if (std::ranges::any_of(cells, is(Decision::differs))) return Decision::differs;
+  const bool equal = a.none() && b.none() && std::ranges::all_of(cells, is(Decision::equal));
+  return equal ? Decision::equal : Decision::undecided;
+}
+
 double advantage(double ratio) { return std::expm1(std::abs(std::log(ratio))); }
 
 char better_side(Metric metric, double ratio) { return (metric == Metric::time) == (ratio > 1) ? 'A' : 'B'; }
@@ -204,33 +234,33 @@ Result<Comparison> compare(std::span<const Run> a, std::span<const Run> b, const
                 a.size(), b.size());
   WEFT_TRY(const auto of_a, units_of(a, settings.design));
   WEFT_TRY(const auto of_b, units_of(b, settings.design));
-  Comparison comparison{.settings = settings};
+  Comparison comparison{.settings = settings,
+                        .a = losses_of(a, of_a),
+                        .b = losses_of(b, of_b),
+                        .remarks = remarks_on(a, b, settings.design)};
   std::vector<Tested> tested;
   for (const auto& [cell, units] : of_a) {
     const auto other = of_b.find(cell);
     if (other == of_b.end()) {
-      comparison.only_a.push_back(cell);
+      comparison.b.missing.push_back(cell);
       continue;
     }
     const Pairing pairing = paired(units, other->second, settings.design);
-    Tested one{.result = {.cell = cell, .a = side_of(pairing.a), .b = side_of(pairing.b)},
-               .effect = effect_of(pairing, settings.design)};
-    if (one.result.a.units == 0 || one.result.b.units == 0) {  // never in the same block
-      comparison.only_a.push_back(cell);
-      comparison.only_b.push_back(cell);
+    if (pairing.a.empty()) {  // no block has it on both sides
+      comparison.a.missing.push_back(cell);
+      comparison.b.missing.push_back(cell);
       continue;
     }
-    one.result.ratio = one.result.b.mean / one.result.a.mean;
-    tested.push_back(std::move(one));
+    tested.push_back({.result = {.cell = cell, .a = side_of(pairing.a), .b = side_of(pairing.b)},
+                      .effect = effect_of(pairing, settings.design)});
   }
   for (const auto& [cell, units] : of_b)
-    if (!of_a.contains(cell)) comparison.only_b.push_back(cell);
+    if (!of_a.contains(cell)) comparison.a.missing.push_back(cell);
   if (tested.empty())
     return fail(ErrorKind::invalid_input, "no cell is on both sides: A has {}, B has {}", first_cell(of_a),
                 first_cell(of_b));
   decide(tested, settings.margin);
   for (Tested& one : tested) comparison.cells.push_back(std::move(one.result));
-  comparison.decision = decision_of(comparison.cells);
   return comparison;
 }
 

@@ -1,8 +1,9 @@
 // Two fabrics compared by what runs on them measured: cell by cell the ratio B/A with its interval, and one
 // verdict, the first that holds: equal within the margin, differs, undecided. Pure.
 //
-// Of runs without blocks the run is the unit (Welch's t of its medians), of blocks the block (Student's t of
-// the log-ratios of block medians). "Differs" is tested over all cells together (Holm).
+// Of runs without blocks the run is the unit (Welch's t of logarithms), of blocks the block (Student's t of
+// log-ratios; a block is the mean of the logarithms of its two runs). "Differs" is tested over all cells
+// together (Holm).
 #pragma once
 
 #include <optional>
@@ -32,20 +33,22 @@ struct Side {
 };
 
 struct CellResult {
-  struct Interval {
-    double low = 0;
+  struct Test {
+    double low = 0;  // the interval of the ratio, 95 %
     double high = 0;
+    double p = 1;            // of "B is A", adjusted for all cells
+    double least_shown = 0;  // the least advantage that these units could have proven
   };
   Cell cell;
   Side a;
   Side b;
-  double ratio = 1;                       // B/A
-  std::optional<Interval> interval = {};  // of the ratio, 95 %; absent: too few units, or no spread
-  std::optional<double> p = {};           // of "B is A", adjusted for all cells
+  std::optional<Test> test = {};  // absent: too few units, or no spread
   Decision decision = Decision::undecided;
-  bool proven = false;                     // a difference, be it within the margin
-  std::optional<double> least_shown = {};  // the least advantage that these units could have proven
   std::optional<std::size_t> needed = {};  // more units (runs a side) that would decide; of the undecided
+
+  double ratio() const { return b.mean / a.mean; }
+  /// A difference is, be it within the margin.
+  bool proven() const { return test && test->p < kLevel; }
 };
 
 /// How much better the better side is: 0.05 is 5 %, whichever side it is.
@@ -58,13 +61,24 @@ struct Settings {
   Design design = Design::runs;
 };
 
+/// What one side should have measured and did not.
+struct Losses {
+  std::vector<Cell> missing;   // cells that the other side alone has
+  std::size_t wrong_rows = 0;  // rows with wrong results
+  std::size_t short_runs = 0;  // runs without a size that another run of this side has of the same work
+  bool none() const { return missing.empty() && wrong_rows == 0 && short_runs == 0; }
+};
+
 struct Comparison {
   Settings settings;
   std::vector<CellResult> cells;  // in the order of Cell
-  std::vector<Cell> only_a;
-  std::vector<Cell> only_b;
-  /// Differs where one cell does, equal where all are.
-  Decision decision = Decision::undecided;
+  Losses a;
+  Losses b;
+  std::vector<std::string> remarks;  // on both sides together, a sentence each
+
+  /// Differs where one cell does, equal where all are and neither side lost anything: a fabric on which jobs
+  /// die is not equal to one on which they do not.
+  Decision decision() const;
 };
 
 /// Errors: usage (blocks that do not fit the runs), invalid_input (no cell on both sides, a value that is not

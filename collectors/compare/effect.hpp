@@ -12,19 +12,26 @@ struct Effect {
   double log_ratio = 0;
   double error = 0;    // standard error of log_ratio
   double freedom = 0;  // degrees of freedom of `error`
-  // What more units (blocks, or runs a side) would change: error^2 is unit_variance / units + rounding.
+  double bias = 0;     // log_ratio is off by up to this besides, however many units there are
+  // What more units (blocks, or runs a side) would change: error^2 is unit_variance / units.
   double unit_variance = 0;
   double freedom_per_unit = 1;
-  double rounding = 0;
 };
 
-/// Of blocks: each value is log(B/A) of one. `rounding`: variance that repetition does not lessen. At least
-/// two values.
-Effect block_effect(std::span<const double> log_ratios, double rounding = 0);
+/// One unit of the last printed digit, as a share of the value (0: exact). What is printed is off by up to
+/// half of it, and by the same where the truth is the same: a bias, which no repetition lessens. Values that
+/// hardly vary may vary below it: their variance is taken to be that of a uniform error at least.
+struct Grains {
+  double a = 0;
+  double b = 0;
+};
+
+/// Of blocks: each value is log(B/A) of one. At least two values.
+Effect block_effect(std::span<const double> log_ratios, Grains grains = {});
 
 /// Welch's t of logarithms, with the Welch-Satterthwaite degrees of freedom (Welch 1947). At least two values
 /// a side.
-Effect welch_effect(std::span<const double> log_a, std::span<const double> log_b, double rounding = 0);
+Effect welch_effect(std::span<const double> log_a, std::span<const double> log_b, Grains grains = {});
 
 /// The same effect and spread over `units` blocks, or runs a side (at least two).
 Effect with_units(const Effect& effect, std::size_t units);
@@ -32,10 +39,10 @@ Effect with_units(const Effect& effect, std::size_t units);
 /// Quantile of Student's t: freedom > 0, 0 < share < 1.
 double student_quantile(double freedom, double share);
 
-/// Half the width of the two-sided interval of log_ratio at this level (0.05: 95 %).
+/// Half the width of the two-sided interval of log_ratio at this level (0.05: 95 %), with the bias.
 double half_width(const Effect& effect, double level);
 
-/// The p-value of "B is A", two-sided. Precondition: error > 0.
+/// The p-value of "B is A", two-sided: of what of log_ratio is no bias. Precondition: error > 0.
 double p_value(const Effect& effect);
 
 /// Two one-sided tests at `level` each (Schuirmann 1987): |log_ratio| is proven to be below `log_margin`.

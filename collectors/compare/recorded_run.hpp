@@ -1,5 +1,6 @@
 // A recorded run, read piece by piece: the text that nccl-tests, perftest or the OSU micro-benchmarks
-// printed, with other lines before, between and after. Memory is bounded whatever the size of the text.
+// printed, with other lines before, between and after. Memory is bounded whatever the size of the text: a
+// reader holds 2,000,000 values and 20,000 cells at most, a run one value a cell.
 #pragma once
 
 #include <string>
@@ -15,38 +16,54 @@ class RecordedRunReader {
   explicit RecordedRunReader(std::string name) { run_.name = std::move(name); }
 
   /// The next bytes of the text. Error (invalid_input, with the line's number): columns that do not match
-  /// their header, or more than a run has.
+  /// their header, outputs of two jobs in one another, or more than a run has.
   Result<void> take(std::string_view piece);
 
   /// After the last piece. Error: there is no value in it.
   Result<Run> finish() &&;
 
  private:
+  /// What a job says of itself before its tables.
+  struct Job {
+    std::string title;
+    std::size_t ranks = 0;
+    std::map<Topic, std::string> settings;
+  };
+  /// Lines of which the same is said.
+  struct Remark {
+    std::string text;
+    std::size_t first = 0;
+    std::size_t last = 0;
+    std::size_t lines = 1;
+  };
+
   Result<void> take_line(std::string_view line);
   Result<void> take_row(const Words& words);
-  Result<void> take_value(const TableLayout::Measured& column, const Words& words, Bytes size);
-  void begin_table(TableLayout layout);
+  Result<void> take_value(const TableLayout::Measured& column, const Words& words);
+  Result<void> begin_table(TableLayout layout);
+  void take_footer(const Words& words);
   void end_table();
   void announce(Announcement announcement);
-  Cell cell_of(const TableLayout::Measured& column, const Words& words, Bytes size) const;
-  void remark(std::string text);
+  Cell cell_of(const TableLayout::Measured& column, const Words& words) const;
+  void remark(std::size_t line, std::string text);
 
   Run run_;
   std::string rest_;  // of a line whose end has not come
   std::size_t line_ = 0;
-  std::size_t values_ = 0;
+  std::map<Cell, std::vector<Value>> values_;
+  std::size_t count_ = 0;  // of values
+  std::vector<Remark> remarks_;
   std::size_t remarks_left_out_ = 0;
+  std::map<Tool, Job> jobs_;  // of the tables to come
   // Of the table that is being read.
   std::optional<TableLayout> layout_;
   std::map<Cell, std::vector<Value>> table_;
   std::vector<std::string> work_;  // the first words of its cells
+  Bytes size_;                     // of the last row
   std::size_t rows_ = 0;
   std::size_t last_row_ = 0;              // its line
   std::optional<std::size_t> short_row_;  // its line: the table is cut there, or its columns do not match
   bool has_footer_ = false;
-  // What was announced of the tables to come.
-  Announcement title_;
-  Announcement setting_;
 };
 
 }  // namespace weft::compare

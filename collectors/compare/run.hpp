@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ constexpr bool is_comparable(double number) { return number >= 1e-30 && number <
 
 struct Run {
   std::string name;
-  std::map<Cell, std::vector<Value>> cells;
+  std::map<Cell, Value> cells;       // of a cell's rows the median
+  std::size_t wrong_rows = 0;        // rows with wrong results: they do not count
+  std::set<std::string> mtus;        // that it says it had, as it prints them
   std::vector<std::string> remarks;  // what does not count, a sentence each
 };
 

@@ -15,6 +15,7 @@ namespace weft::compare {
 enum class Tool { nccl_tests, perftest, osu };
 std::string_view to_string(Tool tool);
 
+/// The first column is the size.
 struct TableLayout {
   /// A column that says what was done: its text is a word of the cell.
   struct Factor {
@@ -31,7 +32,6 @@ struct TableLayout {
   };
   Tool tool = Tool::nccl_tests;
   std::size_t columns = 0;  // words in a row
-  std::size_t size = 0;
   std::vector<Factor> factors;
   std::vector<Measured> values;
 };
@@ -44,11 +44,23 @@ Words words_of(std::string_view line);
 /// Absent: the line is no header. Error: one whose columns are not known.
 std::optional<Result<TableLayout>> table_header(const Words& line);
 
+/// What a line can tell of the tables that follow; in the order in which a cell names its settings.
+enum class Topic {
+  title,  // the name of the work: another job begins
+  ranks,  // one rank more
+  graph,  // stands before the ranks
+  buffers,
+  datatype,
+  qps,
+  connection,
+  mtu,  // fabrics may differ in it: no setting of the work
+};
+
 /// What a line outside of a table says of the tables that follow.
 struct Announcement {
   Tool tool = Tool::nccl_tests;
-  bool is_title = false;  // the name of the work; else a setting, which takes the place of an earlier one
-  std::string text;       // empty: the usual setting, of which nothing is said
+  Topic topic = Topic::title;
+  std::string text;  // empty: the usual setting, of which nothing is said
 };
 std::optional<Announcement> announced_in(std::string_view line, const Words& words);
 

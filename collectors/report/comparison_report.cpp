@@ -32,13 +32,15 @@ std::string percent(double share) {
 }
 
 std::string ratio_number(double ratio) {
+  constexpr double kMinFixed = 0.01;  // below it three digits behind the point are too few
   constexpr double kMaxFixed = 1000;
-  return ratio < kMaxFixed ? fmt::format("{:.3f}", ratio) : fmt::format("{:.3g}", ratio);
+  return kMinFixed <= ratio && ratio < kMaxFixed ? fmt::format("{:.3f}", ratio)
+                                                 : fmt::format("{:.3g}", ratio);
 }
 
 std::string better(const CellResult& cell) {
-  return fmt::format("{} better by {}", better_side(cell.cell.metric, cell.ratio),
-                     percent(compare::advantage(cell.ratio)));
+  return fmt::format("{} better by {}", better_side(cell.cell.metric, cell.ratio()),
+                     percent(compare::advantage(cell.ratio())));
 }
 
 /// Exact: sizes of benchmarks are powers of two.
@@ -58,10 +60,9 @@ std::string value_text(Metric metric, double value) {
 }
 
 std::string ratio_text(const CellResult& cell) {
-  const auto ratio = ratio_number(cell.ratio);
-  if (!cell.interval) return ratio;
-  return fmt::format("{} ({}-{})", ratio, ratio_number(cell.interval->low),
-                     ratio_number(cell.interval->high));
+  const auto ratio = ratio_number(cell.ratio());
+  if (!cell.test) return ratio;
+  return fmt::format("{} ({}-{})", ratio, ratio_number(cell.test->low), ratio_number(cell.test->high));
 }
 
 std::string_view unit_name(Design design) { return design == Design::blocks ? "block" : "run"; }
@@ -73,23 +74,23 @@ std::string more_text(Design design, std::size_t count) {
 }
 
 std::string undecided_text(const CellResult& cell, Design design) {
-  if (!cell.interval && cell.needed) {
+  if (!cell.test && cell.needed) {
     const auto spread = [](const compare::Side& side) {
       return side.units < 2 ? std::string("one alone") : "spread " + percent(side.spread - 1);
     };
     return fmt::format("undecided: A {}, B {}; {} needed", spread(cell.a), spread(cell.b),
                        more_text(design, *cell.needed));
   }
-  if (!cell.interval) return "undecided: the values never vary";
+  if (!cell.test) return "undecided: the values never vary";
   const auto needed = cell.needed ? "about " + more_text(design, *cell.needed) + " would decide"
                                   : std::string("no number of them would decide soon");
-  return fmt::format("undecided: {} would have shown; {}", percent(*cell.least_shown), needed);
+  return fmt::format("undecided: {} would have shown; {}", percent(cell.test->least_shown), needed);
 }
 
 std::string verdict_text(const CellResult& cell, Design design) {
   switch (cell.decision) {
     case Decision::equal:
-      return cell.proven ? "equal; " + better(cell) : "equal";
+      return cell.proven() ? "equal; " + better(cell) : "equal";
     case Decision::differs:
       return better(cell);
     case Decision::undecided:
@@ -138,7 +139,7 @@ std::string one_sided_text(std::string_view side, const std::vector<Cell>& cells
 
 std::string design_text(const ComparedRuns& runs) {
   if (runs.comparison.settings.design == Design::blocks)
-    return fmt::format("{} blocks A, B, B, A: slow drift cancels", runs.a.size() / 2);
+    return counted(runs.a.size() / 2, "block") + " A, B, B, A: slow drift cancels";
   return fmt::format(
       "{} of A, {} of B, without blocks: what drifted between the runs of A and of B is in the ratio",
       counted(runs.a.size(), "run"), counted(runs.b.size(), "run"));
@@ -166,24 +167,25 @@ files::DocumentTree result_tree(const CellResult& cell) {
   tree["unit"] = unit_of(cell.cell.metric);
   tree["a"] = side_tree(cell.a);
   tree["b"] = side_tree(cell.b);
-  tree["ratio"] = cell.ratio;
-  if (cell.interval) {
-    tree["low"] = cell.interval->low;
-    tree["high"] = cell.interval->high;
+  tree["ratio"] = cell.ratio();
+  if (cell.test) {
+    tree["low"] = cell.test->low;
+    tree["high"] = cell.test->high;
+    tree["p"] = cell.test->p;
+    tree["least_shown"] = cell.test->least_shown;
   }
-  if (cell.p) tree["p"] = *cell.p;
   tree["verdict"] = to_string(cell.decision);
-  tree["proven"] = cell.proven;
-  if (cell.proven) tree["better"] = std::string(1, better_side(cell.cell.metric, cell.ratio));
-  tree["advantage"] = compare::advantage(cell.ratio);
-  if (cell.least_shown) tree["least_shown"] = *cell.least_shown;
+  tree["proven"] = cell.proven();
+  if (cell.proven()) tree["better"] = std::string(1, better_side(cell.cell.metric, cell.ratio()));
+  tree["advantage"] = compare::advantage(cell.ratio());
   if (cell.needed) tree["needed"] = *cell.needed;
   return tree;
 }
 
 files::DocumentTree runs_tree(std::span<const compare::Run> runs) {
   auto tree = files::DocumentTree::array();
-  for (const compare::Run& run : runs) tree.push_back({{"name", run.name}, {"remarks", run.remarks}});
+  for (const compare::Run& run : runs)
+    tree.push_back({{"name", run.name}, {"wrong_rows", run.wrong_rows}, {"remarks", run.remarks}});
   return tree;
 }
 
@@ -193,82 +195,142 @@ files::DocumentTree cells_tree(const std::vector<Cell>& cells) {
   return tree;
 }
 
-files::RowValue number_or_nothing(const std::optional<double>& number) {
-  return number ? files::RowValue(*number) : files::RowValue();
+/// What the sides lost: "; 2 cells only in A, 1 row wrong in B"; nothing where they lost nothing.
+std::string losses_text(const Comparison& comparison) {
+  const auto& a = comparison.a;
+  const auto& b = comparison.b;
+  std::vector<std::string> parts;
+  const auto add = [&](std::size_t count, std::string_view what, std::string_view where) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", counted(count, what), where));
+  };
+  add(b.missing.size(), "cell", "only in A");
+  add(a.missing.size(), "cell", "only in B");
+  add(a.wrong_rows, "row", "wrong in A");
+  add(b.wrong_rows, "row", "wrong in B");
+  add(a.short_runs, "run", "of A without a size that others of A have");
+  add(b.short_runs, "run", "of B without a size that others of B have");
+  return parts.empty() ? "" : "; " + joined(parts, ", ");
+}
+
+std::string difference_text(const Comparison& comparison, std::string_view margin) {
+  const CellResult* most = nullptr;
+  for (const CellResult& cell : comparison.cells)
+    if (cell.decision == Decision::differs &&
+        (!most || compare::advantage(cell.ratio()) > compare::advantage(most->ratio())))
+      most = &cell;
+  return fmt::format("A and B differ in {} of {}, most in {} {}: {}; {} equal within {}, {} undecided",
+                     count_of(comparison, Decision::differs), counted(comparison.cells.size(), "cell"),
+                     work_text(most->cell), size_text(most->cell.size), better(*most),
+                     count_of(comparison, Decision::equal), margin,
+                     count_of(comparison, Decision::undecided));
+}
+
+/// The verdict in one sentence.
+std::string sentence_of(const Comparison& comparison) {
+  const auto margin = percent(comparison.settings.margin);
+  const auto cells = counted(comparison.cells.size(), "cell");
+  const std::size_t undecided = count_of(comparison, Decision::undecided);
+  std::string text;
+  switch (comparison.decision()) {
+    case Decision::equal:
+      return fmt::format("A and B are equal within {} in {}", margin, cells);
+    case Decision::differs:
+      text = difference_text(comparison, margin);
+      break;
+    case Decision::undecided:
+      text = undecided > 0 ? fmt::format("undecided: {} of {}; {} equal within {}", undecided, cells,
+                                         count_of(comparison, Decision::equal), margin)
+                           : fmt::format("undecided, though equal within {} in {}", margin, cells);
+      break;
+  }
+  return text + losses_text(comparison);
+}
+
+/// For programs: one line.
+std::string plain_sentence(const Comparison& comparison) {
+  auto sentence = sentence_of(comparison);
+  std::ranges::replace(sentence, kNoBreak, ' ');
+  return sentence;
+}
+
+/// On both sides together, then on each run.
+std::vector<std::string> all_remarks(const ComparedRuns& runs) {
+  auto all = runs.comparison.remarks;
+  for (const auto side : {runs.a, runs.b})
+    for (const compare::Run& run : side)
+      for (const std::string& remark : run.remarks) all.push_back(run.name + ": " + remark);
+  return all;
+}
+
+/// The columns of both kinds of cells.
+std::vector<files::RowValue> row_of(const Cell& cell) {
+  return {work_text(cell), cell.size.count(), std::string(name_of(cell.metric)),
+          std::string(unit_of(cell.metric))};
+}
+
+std::vector<files::RowValue> row_of(const CellResult& cell) {
+  auto row = row_of(cell.cell);
+  const auto tested = [&](double CellResult::Test::*number) {
+    return cell.test ? files::RowValue(*cell.test.*number) : files::RowValue();
+  };
+  const auto side = better_side(cell.cell.metric, cell.ratio());
+  row.insert(row.end(),
+             std::initializer_list<files::RowValue>{
+                 cell.a.mean, cell.b.mean, cell.ratio(), tested(&CellResult::Test::low),
+                 tested(&CellResult::Test::high), tested(&CellResult::Test::p),
+                 std::string(to_string(cell.decision)), std::string(cell.proven() ? "yes" : "no"),
+                 cell.proven() ? files::RowValue(std::string(1, side)) : files::RowValue(),
+                 tested(&CellResult::Test::least_shown),
+                 cell.needed ? files::RowValue(static_cast<std::int64_t>(*cell.needed)) : files::RowValue()});
+  return row;
 }
 
 }  // namespace
 
-std::string comparison_sentence(const Comparison& comparison) {
-  const std::size_t cells = comparison.cells.size();
-  const auto margin = percent(comparison.settings.margin);
-  const std::size_t equal = count_of(comparison, Decision::equal);
-  const std::size_t undecided = count_of(comparison, Decision::undecided);
-  switch (comparison.decision) {
-    case Decision::equal:
-      return fmt::format("A and B are equal within {} in {}", margin, counted(cells, "cell"));
-    case Decision::undecided:
-      return fmt::format("undecided: {} of {}; {} equal within {}", undecided, counted(cells, "cell"), equal,
-                         margin);
-    case Decision::differs:
-      break;
-  }
-  const CellResult* most = nullptr;
-  for (const CellResult& cell : comparison.cells)
-    if (cell.decision == Decision::differs &&
-        (!most || compare::advantage(cell.ratio) > compare::advantage(most->ratio)))
-      most = &cell;
-  return fmt::format("A and B differ in {} of {}, most in {} {}: {}; {} equal within {}, {} undecided",
-                     cells - equal - undecided, counted(cells, "cell"), work_text(most->cell),
-                     size_text(most->cell.size), better(*most), equal, margin, undecided);
-}
-
 std::string comparison_table(const ComparedRuns& runs, std::size_t columns) {
   const Comparison& comparison = runs.comparison;
-  std::string text = wrapped(comparison_sentence(comparison), 0, columns) + "\n" +
-                     cell_table(comparison, columns) + "\n" + wrapped(design_text(runs), 0, columns) +
-                     one_sided_text("A", comparison.only_a, columns) +
-                     one_sided_text("B", comparison.only_b, columns);
-  for (const auto side : {runs.a, runs.b})
-    for (const compare::Run& run : side)
-      for (const std::string& remark : run.remarks) text += wrapped(run.name + ": " + remark, 0, columns, 2);
+  std::string text = wrapped(sentence_of(comparison), 0, columns) + "\n" + cell_table(comparison, columns) +
+                     "\n" + wrapped(design_text(runs), 0, columns) +
+                     one_sided_text("A", comparison.b.missing, columns) +
+                     one_sided_text("B", comparison.a.missing, columns);
+  for (const std::string& remark : all_remarks(runs)) text += wrapped(remark, 0, columns, 2);
   return text;
 }
 
 std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp& stamp) {
   const Comparison& comparison = runs.comparison;
   auto tree = files::stamped_tree("weft.comparison/1", stamp);
-  tree["verdict"] = to_string(comparison.decision);
-  tree["sentence"] = comparison_sentence(comparison);
-  std::ranges::replace(tree["sentence"].get_ref<std::string&>(), kNoBreak, ' ');
+  tree["verdict"] = to_string(comparison.decision());
+  tree["sentence"] = plain_sentence(comparison);
   tree["margin"] = comparison.settings.margin;
   tree["design"] = comparison.settings.design == Design::blocks ? "blocks" : "runs";
   tree["a"] = runs_tree(runs.a);
   tree["b"] = runs_tree(runs.b);
   tree["cells"] = files::DocumentTree::array();
   for (const CellResult& cell : comparison.cells) tree["cells"].push_back(result_tree(cell));
-  tree["only_a"] = cells_tree(comparison.only_a);
-  tree["only_b"] = cells_tree(comparison.only_b);
+  tree["only_a"] = cells_tree(comparison.b.missing);
+  tree["only_b"] = cells_tree(comparison.a.missing);
+  tree["short_runs_a"] = comparison.a.short_runs;
+  tree["short_runs_b"] = comparison.b.short_runs;
+  tree["remarks"] = comparison.remarks;
   return files::document_text(tree) + "\n";
 }
 
-files::RowSet comparison_rows(const Comparison& comparison) {
+files::RowSet comparison_rows(const ComparedRuns& runs) {
   files::RowSet set{.columns = {"work", "size_bytes", "metric", "unit", "a", "b", "ratio", "low", "high", "p",
-                                "verdict", "proven", "better", "least_shown", "needed"}};
-  for (const CellResult& cell : comparison.cells) {
-    const auto side = [&](const auto& bound) {
-      return cell.interval ? files::RowValue((*cell.interval).*bound) : files::RowValue();
-    };
-    set.rows.push_back(
-        {work_text(cell.cell), cell.cell.size.count(), std::string(name_of(cell.cell.metric)),
-         std::string(unit_of(cell.cell.metric)), cell.a.mean, cell.b.mean, cell.ratio,
-         side(&CellResult::Interval::low), side(&CellResult::Interval::high), number_or_nothing(cell.p),
-         std::string(to_string(cell.decision)), std::string(cell.proven ? "yes" : "no"),
-         cell.proven ? files::RowValue(std::string(1, better_side(cell.cell.metric, cell.ratio)))
-                     : files::RowValue(),
-         number_or_nothing(cell.least_shown),
-         cell.needed ? files::RowValue(static_cast<std::int64_t>(*cell.needed)) : files::RowValue()});
-  }
+                                "verdict", "proven", "better", "least_shown", "needed", "row", "remark"}};
+  const auto add = [&](std::vector<files::RowValue> row, std::string_view kind, files::RowValue remark = {}) {
+    row.resize(set.columns.size() - 2);
+    row.emplace_back(std::string(kind));
+    row.push_back(std::move(remark));
+    set.rows.push_back(std::move(row));
+  };
+  const Comparison& comparison = runs.comparison;
+  for (const CellResult& cell : comparison.cells) add(row_of(cell), "cell");
+  for (const Cell& cell : comparison.b.missing) add(row_of(cell), "only_a");
+  for (const Cell& cell : comparison.a.missing) add(row_of(cell), "only_b");
+  add({}, "remark", plain_sentence(comparison));
+  for (std::string& remark : all_remarks(runs)) add({}, "remark", std::move(remark));
   return set;
 }
 

@@ -18,12 +18,10 @@ struct ComparedRuns {
   std::span<const compare::Run> b;
 };
 
-/// The verdict in one sentence.
-std::string comparison_sentence(const compare::Comparison& comparison);
-
-/// The sentence, a row a cell, what is on one side alone, and what does not count.
+/// The verdict in one sentence, a row a cell, what is on one side alone, and what does not count.
 std::string comparison_table(const ComparedRuns& runs, std::size_t columns = 80);
 std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp& stamp);
-files::RowSet comparison_rows(const compare::Comparison& comparison);
+/// A row a cell, then what is on one side alone, and remarks: the sentence first.
+files::RowSet comparison_rows(const ComparedRuns& runs);
 
 }  // namespace weft::report

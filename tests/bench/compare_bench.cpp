@@ -57,7 +57,7 @@ Drawn draw(SplitMix64& random, std::size_t blocks, double ratio, std::size_t cel
     Noise noise(random);
     for (std::size_t block = 0; block < blocks; ++block) {
       const auto put = [&](Run& run, double factor) {
-        run.cells[cell] = {{factor * std::exp(noise.next()), 0}};
+        run.cells[cell] = {factor * std::exp(noise.next()), 0};
       };
       put(drawn.a[2 * block], 1);
       put(drawn.b[2 * block], ratio);
@@ -89,7 +89,7 @@ double worst_coverage() {
     for (const std::size_t blocks : {3, 6, 12, 24, 48}) {
       const double covered = share(seed++, [&](SplitMix64& random) {
         const auto comparison = compared(draw(random, blocks, ratio), 0.05);
-        const auto& interval = *comparison.cells.front().interval;
+        const auto& interval = *comparison.cells.front().test;
         return interval.low <= ratio && ratio <= interval.high;
       });
       if (std::abs(covered - 0.95) > std::abs(worst - 0.95)) worst = covered;
@@ -100,7 +100,7 @@ double worst_coverage() {
 double decided(std::uint64_t seed, std::size_t blocks, double ratio, double margin, Decision as,
                std::size_t cells = 1) {
   return share(seed, [&](SplitMix64& random) {
-    return compared(draw(random, blocks, ratio, cells), margin).decision == as;
+    return compared(draw(random, blocks, ratio, cells), margin).decision() == as;
   });
 }
 

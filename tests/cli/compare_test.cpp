@@ -31,14 +31,35 @@ std::string table(double time) {
   return text + "# Out of bounds values : 0 OK\n";
 }
 
-Outcome compared(const std::vector<double>& a, const std::vector<double>& b, const Arguments& more = {}) {
+using Texts = std::vector<std::string>;
+
+Texts tables(const std::vector<double>& times) {
+  Texts texts;
+  for (const double time : times) texts.push_back(table(time));
+  return texts;
+}
+
+/// No text is another's: each has a line with its number.
+Outcome compared_texts(const Texts& a, const Texts& b, const Arguments& more = {}) {
   std::deque<ScratchFile> files;
+  const auto path_of = [&](const std::string& text) {
+    return files.emplace_back(fmt::format("job {}\n{}", files.size(), text)).path();
+  };
   Arguments words;
-  for (const double time : a) words.push_back(files.emplace_back(table(time)).path());
+  for (const auto& text : a) words.push_back(path_of(text));
   words.push_back("--with");
-  for (const double time : b) words.push_back(files.emplace_back(table(time)).path());
+  for (const auto& text : b) words.push_back(path_of(text));
   words.insert(words.end(), more.begin(), more.end());
   return call(compare_command, words);
+}
+
+Outcome compared(const std::vector<double>& a, const std::vector<double>& b, const Arguments& more = {}) {
+  return compared_texts(tables(a), tables(b), more);
+}
+
+/// With `count` wrong results in its first row, out of place.
+std::string with_wrong(std::string text, int count) {
+  return text.replace(text.find("1 1 0 "), 6, fmt::format("1 1 {} ", count));
 }
 
 TEST(Compare, RunsThatAgreeAreEqualAndTheStatusIsZero) {
@@ -92,21 +113,54 @@ TEST(Compare, TheDocumentMeetsItsSchemaInEveryVerdict) {
   }
 }
 
-TEST(Compare, RowsHaveOneLineACell) {
+TEST(Compare, RowsHaveOneLineACellAndOneARemark) {
   const auto csv = compared({100, 101, 99}, {120, 121, 119}, {"-o", "csv"});
-  EXPECT_EQ(std::ranges::count(csv.out, '\n'), 5);
+  EXPECT_EQ(std::ranges::count(csv.out, '\n'), 6);
   EXPECT_THAT(csv.out, HasSubstr("all_reduce float sum in-place,1048576,time,s,"));
+  EXPECT_THAT(csv.out, HasSubstr(",remark,\"A and B differ in 4 of 4 cells"));
   EXPECT_THAT(compared({100}, {120}, {"-o", "jsonl"}).out, HasSubstr(R"("low":null)"));
 }
 
-TEST(Compare, WhatIsOnOneSideAloneAndWhatDoesNotCountIsSaid) {
-  std::string wrong = table(100);
-  wrong.replace(wrong.find("1 1 0 "), 6, "1 1 9 ");
-  const ScratchFile a(wrong);
-  const ScratchFile b(table(100));
-  const auto outcome = call(compare_command, {a.path(), "--with", b.path()});
-  EXPECT_THAT(outcome.out, HasSubstr("only in B: all_reduce float sum out-of-place 1 MiB"));
-  EXPECT_THAT(outcome.out, HasSubstr("9 wrong results"));
+TEST(Compare, AFabricWithWrongResultsOrCellsThatLackIsNotEqual) {
+  const auto good = tables({100, 101, 99});
+  EXPECT_EQ(compared_texts(good, good).status, 0);
+  auto wrong = good;
+  wrong[1] = with_wrong(wrong[1], 9);
+  const auto outcome = compared_texts(good, wrong);
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 row wrong in B"));
+  auto lacking = good;  // the first size of each run
+  for (auto& text : lacking) text = with_wrong(text, 9);
+  const auto one_sided = compared_texts(lacking, good);
+  EXPECT_EQ(one_sided.status, 3);
+  EXPECT_THAT(one_sided.out, HasSubstr("1 cell only in B"));
+  EXPECT_THAT(one_sided.out, HasSubstr("3 rows wrong in"));
+  EXPECT_THAT(one_sided.out, HasSubstr("only in B: all_reduce float sum out-of-place 1 MiB"));
+  EXPECT_THAT(one_sided.out, HasSubstr("line 4: wrong results"));
+}
+
+TEST(Compare, EveryFormatTellsWhatIsOnOneSideAloneAndRemarks) {
+  const Texts a{with_wrong(table(100), 9)};
+  const Texts b{table(100)};
+  const auto json = compared_texts(a, b, {"-o", "json"});
+  expect_matches_schema(json.out, "comparison");
+  const auto tree = nlohmann::json::parse(json.out);
+  EXPECT_THAT(tree["only_b"], SizeIs(1));
+  EXPECT_EQ(tree["a"][0]["wrong_rows"], 1);
+  EXPECT_THAT(tree["sentence"].get<std::string>(), HasSubstr("1 cell only in B, 1 row wrong in A"));
+  const auto csv = compared_texts(a, b, {"-o", "csv"}).out;
+  EXPECT_THAT(csv, HasSubstr("all_reduce float sum out-of-place,1048576,time,s,,,,,,,,,,,,only_b,\n"));
+  EXPECT_THAT(csv, HasSubstr("line 4: wrong results"));
+  const auto jsonl = compared_texts(a, b, {"-o", "jsonl"}).out;
+  EXPECT_THAT(jsonl, HasSubstr(R"("row":"only_b")"));
+  EXPECT_THAT(jsonl, HasSubstr("line 4: wrong results"));
+}
+
+TEST(Compare, TellsSmallNumbersAsTheyAre) {
+  const auto outcome = compared({1e6}, {1});
+  EXPECT_THAT(outcome.out, HasSubstr("1e-06"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("0.000")));
+  EXPECT_THAT(compared({100, 101}, {99, 102}, {"--blocks"}).out, HasSubstr("1 block A, B, B, A"));
 }
 
 TEST(Compare, WhatCannotBeComparedIsRefused) {

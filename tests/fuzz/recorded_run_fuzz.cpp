@@ -29,15 +29,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (whole.has_value() != pieces.has_value()) std::abort();
   if (!whole) return is_harmless(whole.error().message) ? 0 : (std::abort(), 0);
   if (whole->cells.size() != pieces->cells.size() || whole->remarks != pieces->remarks) std::abort();
-  for (const auto& [cell, values] : whole->cells) {
+  for (const std::string& remark : whole->remarks)
+    if (!is_harmless(remark)) std::abort();
+  for (const std::string& mtu : whole->mtus)
+    if (!is_harmless(mtu)) std::abort();
+  for (const auto& [cell, value] : whole->cells) {
     for (const auto& word : cell.work)
       if (!is_harmless(word)) std::abort();
-    for (const auto& value : values)
-      if (!(value.number > 0) || !std::isfinite(value.number) || !std::isfinite(value.grain)) std::abort();
+    if (!(value.number > 0) || !std::isfinite(value.number) || !std::isfinite(value.grain)) std::abort();
   }
   const std::vector<compare::Run> runs{*whole, *whole, *pieces};
   const auto comparison = compare::compare(runs, runs, {});
-  if (!comparison || comparison->decision == compare::Decision::differs) std::abort();
+  if (!comparison || comparison->decision() == compare::Decision::differs) std::abort();
   const auto table = report::comparison_table({*comparison, runs, runs});
   if (table.find("nan") != std::string::npos && text.find("nan") == std::string_view::npos) std::abort();
   return 0;

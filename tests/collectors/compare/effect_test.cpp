@@ -49,10 +49,31 @@ TEST(Welch, EqualSpreadsOfEqualSidesGiveTheFreedomOfThePooledTest) {
 
 TEST(Welch, ValuesThatNeverVaryHaveTheErrorOfTheirRounding) {
   constexpr std::array kSame{0.5, 0.5, 0.5};
-  const Effect effect = welch_effect(kSame, kSame, 0.01);
-  EXPECT_NEAR(effect.error, 0.1, 1e-12);
+  const Effect effect = welch_effect(kSame, kSame, {.a = 0.12, .b = 0.12});
+  EXPECT_NEAR(effect.error, 0.12 / std::sqrt(12.0) * std::sqrt(2.0 / 3), 1e-12);
   EXPECT_NEAR(effect.freedom, 4, 1e-12);
   EXPECT_EQ(p_value(effect), 1);
+}
+
+TEST(Rounding, IsABiasThatNoRepetitionLessens) {
+  constexpr std::array kA{0.0, 0.1, 0.2};
+  constexpr std::array kB{1.0, 1.1, 1.2};
+  const Effect exact = welch_effect(kA, kB);
+  const Effect rounded = welch_effect(kA, kB, {.a = 0.02, .b = 0.04});
+  EXPECT_NEAR(rounded.bias, 0.03, 1e-12);
+  EXPECT_NEAR(rounded.error, exact.error, 1e-12);
+  EXPECT_NEAR(half_width(rounded, 0.05), half_width(exact, 0.05) + 0.03, 1e-12);
+  EXPECT_GT(half_width(with_units(rounded, 1'000'000), 0.05), 0.03);
+  EXPECT_EQ(block_effect(kA, {.a = 0.02, .b = 0.04}).bias, rounded.bias);
+}
+
+TEST(Rounding, IsTakenOffADifferenceAndAddedToWhatMustBeWithinAMargin) {
+  const Effect effect{.log_ratio = 0.05, .error = 0.01, .freedom = 10, .bias = 0.05 - 0.022281};
+  EXPECT_NEAR(p_value(effect), 0.05, 1e-5);
+  EXPECT_EQ(p_value({.log_ratio = 0.02, .error = 0.01, .freedom = 10, .bias = 0.03}), 1);
+  const Effect close{.log_ratio = 0, .error = 0.01, .freedom = 11, .bias = 0.02};  // .02 + 1.7959 * .01
+  EXPECT_TRUE(is_within(close, 0.0380, 0.05));
+  EXPECT_FALSE(is_within(close, 0.0379, 0.05));
 }
 
 TEST(Blocks, AreOneSampleOfLogRatios) {

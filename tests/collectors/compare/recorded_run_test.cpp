@@ -26,11 +26,12 @@ Cell cell(std::vector<std::string> work, std::int64_t size, Metric metric = Metr
 
 double only(const Run& run, const Cell& cell) {
   const auto found = run.cells.find(cell);
-  if (found == run.cells.end() || found->second.size() != 1) return -1;
-  return found->second.front().number;
+  return found == run.cells.end() ? -1 : found->second.number;
 }
 
 const std::string kFooter = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1.5\n#\n";
+
+const std::string kCommand = "mpirun -np 2 ./build/all_reduce_perf_mpi -b 1024\n";
 
 const std::string kNccl213 =
     "# nThread 1 nGpus 1 minBytes 1024 maxBytes 2048 step: 2(factor) warmup iters: 5 iters: 20\n"
@@ -51,13 +52,13 @@ const std::string kNccl213 =
     "  N/A\n";
 
 TEST(NcclTests, Of213HaveATypeAnOperationAndTwoPlacements) {
-  const auto run = read("mpirun -np 2 ./build/all_reduce_perf_mpi -b 1024\n" + kNccl213 + kFooter);
+  const auto run = read(kCommand + kNccl213 + kFooter);
   ASSERT_TRUE(run.has_value()) << run.error().message;
   EXPECT_THAT(run->cells, SizeIs(4));
   EXPECT_THAT(run->remarks, IsEmpty());
   EXPECT_NEAR(only(*run, cell({"all_reduce", "float", "sum", "out-of-place"}, 1024)), 20.11e-6, 1e-12);
   EXPECT_NEAR(only(*run, cell({"all_reduce", "float", "sum", "in-place"}, 2048)), 21.40e-6, 1e-12);
-  EXPECT_NEAR(run->cells.begin()->second.front().grain, 0.01 / 19.87, 1e-9);
+  EXPECT_NEAR(run->cells.begin()->second.grain, 0.01 / 19.87, 1e-9);
 }
 
 TEST(NcclTests, Of20HaveAnErrorThatIsNoFault) {
@@ -79,6 +80,14 @@ TEST(NcclTests, WhereOldTablesHaveErrorsTheirFooterTellsOfTheyDoNotCount) {
       "# Out of bounds values : 3 FAILED\n");
   ASSERT_FALSE(run.has_value());
   EXPECT_THAT(run.error().message, HasSubstr("line 3: 3 wrong results: the table does not count"));
+  const auto beside = read(
+      "# size count type time algbw busbw error time algbw busbw error\n"
+      "1024 256 float 16.57 1.98 1.98 9e+01 13.83 2.37 2.37 1e-07\n"
+      "2048 512 float 16.57 1.98 1.98 9e+01 13.83 2.37 2.37 1e-07\n"
+      "# Out of bounds values : 3 FAILED\n" +
+      kNccl213 + kFooter);
+  ASSERT_TRUE(beside.has_value());
+  EXPECT_EQ(beside->wrong_rows, 2U);
 }
 
 TEST(NcclTests, Of219HaveEachIterationAndTimeStampsOfTwoWords) {
@@ -100,20 +109,68 @@ TEST(NcclTests, Of219HaveEachIterationAndTimeStampsOfTwoWords) {
 TEST(NcclTests, WrongResultsDoNotCountAndThatIsSaid) {
   auto text = kNccl213;
   text.replace(text.find("0.09      0"), 11, "0.09      7");
-  const auto run = read(text + kFooter);
+  const auto run = read(kCommand + text + kFooter);
   ASSERT_TRUE(run.has_value());
   EXPECT_THAT(run->cells, SizeIs(3));
-  EXPECT_THAT(run->remarks, ElementsAre(HasSubstr("line 6: 7 wrong results")));
+  EXPECT_THAT(run->remarks, ElementsAre("line 7: wrong results: they do not count"));
+  EXPECT_EQ(run->wrong_rows, 1U);
 }
 
 TEST(NcclTests, OfATableThatIsCutWhatIsWholeCountsAndThatIsSaid) {
-  const auto inside = read(kNccl213 + "        4096          1024     float     sum   ");
+  const auto inside = read(kCommand + kNccl213 + "        4096          1024     float     sum   ");
   ASSERT_TRUE(inside.has_value()) << inside.error().message;
   EXPECT_THAT(inside->cells, SizeIs(4));
-  EXPECT_THAT(inside->remarks, ElementsAre(HasSubstr("cut at line 9: 2 rows before it are whole")));
-  const auto between = read(kNccl213 + "srun: error: host1: task 0: Killed\n");
+  EXPECT_THAT(inside->remarks, ElementsAre("line 10: the table is cut: 2 rows before it are whole"));
+  const auto between = read(kCommand + kNccl213 + "srun: error: host1: task 0: Killed\n");
   ASSERT_TRUE(between.has_value());
-  EXPECT_THAT(between->remarks, ElementsAre(HasSubstr("cut after line 8: its 2 rows are whole")));
+  EXPECT_THAT(between->remarks, ElementsAre("line 9: the table is cut after it: its 2 rows are whole"));
+}
+
+TEST(NcclTests, WithoutANameOfTheirCollectiveAreRemarked) {
+  const auto run = read(kNccl213 + kFooter);
+  ASSERT_TRUE(run.has_value());
+  EXPECT_THAT(run->remarks, ElementsAre(HasSubstr("line 4: the table does not name its collective")));
+}
+
+/// A job of two ranks.
+std::string nccl_job(std::string_view options) {
+  return fmt::format(
+      "# nThread 1 nGpus 1 {}\n# Using devices\n"
+      "#  Rank  0 Group  0 Pid 77 on host1 device  0 [0x07] NVIDIA H100\n"
+      "#  Rank  1 Group  0 Pid 78 on host2 device  0 [0x07] NVIDIA H100\n"
+      "# size count type redop root time algbw busbw #wrong\n1024 256 float sum -1 20.11 0.05 0.09 0\n{}",
+      options, kFooter);
+}
+
+TEST(NcclTests, OfOtherRanksOrGraphsAreOtherCells) {
+  const auto run = read(kCommand + nccl_job("graph: 0") + kCommand + nccl_job("graph: 10"));
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_THAT(run->remarks, IsEmpty());
+  EXPECT_GT(only(*run, cell({"all_reduce", "2 ranks", "float", "sum", "out-of-place"}, 1024)), 0);
+  EXPECT_GT(only(*run, cell({"all_reduce", "2 ranks", "graph 10", "float", "sum", "out-of-place"}, 1024)), 0);
+}
+
+TEST(NcclTests, KeepTheirRanksWhereTheCommandLineComesLate) {
+  auto text = nccl_job("graph: 0");
+  text.insert(text.find("# size"), kCommand);
+  EXPECT_GT(only(*read(text), cell({"all_reduce", "2 ranks", "float", "sum", "out-of-place"}, 1024)), 0);
+}
+
+TEST(NcclTests, OfTwoJobsInOneAnotherAreRefused) {
+  const auto header = kNccl213.substr(0, kNccl213.find("        1024"));
+  const auto rows = kNccl213.substr(header.size());
+  const auto mixed = read(header + header + rows + rows + kFooter + kFooter);
+  ASSERT_FALSE(mixed.has_value());
+  EXPECT_THAT(mixed.error().message, HasSubstr("r: line 9: a second header before the first table has rows"));
+}
+
+TEST(NcclTests, RowsAndEndsOfNoTableAreRemarked) {
+  const auto row = kNccl213.substr(kNccl213.find("        1024"));
+  const auto run = read(kCommand + kNccl213 + kFooter + row + kFooter);
+  ASSERT_TRUE(run.has_value());
+  EXPECT_THAT(run->cells, SizeIs(4));
+  EXPECT_THAT(run->remarks, ElementsAre("line 13 and 1 more: numbers that belong to no table",
+                                        HasSubstr("line 16: the end of a table that did not begin")));
 }
 
 const std::string kPerftest =
@@ -134,6 +191,16 @@ TEST(Perftest, BandwidthIsInGigabitsOrInMebibytes) {
   const auto mebibytes = read(text);
   ASSERT_TRUE(mebibytes.has_value()) << mebibytes.error().message;
   EXPECT_NEAR(only(*mebibytes, same), 97.90 * 8 * 1048576, 1);
+}
+
+TEST(Perftest, QueuePairsAndConnectionsAreSettingsTogetherAndTheMtuIsNone) {
+  auto text = kPerftest;
+  text.insert(text.find(" #bytes"),
+              " Connection type : UC             Using SRQ      : OFF\n Mtu             : 4096[B]\n");
+  const auto run = read(text);
+  ASSERT_TRUE(run.has_value());
+  EXPECT_GT(only(*run, cell({"RDMA_Write BW", "4 QPs", "UC"}, 65536, Metric::bandwidth)), 0);
+  EXPECT_THAT(run->mtus, ElementsAre("4096[B]"));
 }
 
 TEST(Perftest, LatencyIsTheTypicalOne) {
@@ -167,10 +234,50 @@ TEST(Osu, LatencyAndBandwidthHaveTheirUnits) {
   EXPECT_THAT(rate->remarks, ElementsAre(HasSubstr("line 5")));
 }
 
-TEST(RecordedRun, SeveralTablesAndRowsOfOneCellStandTogether) {
-  const auto run = read(kPerftest + kPerftest);
+TEST(Osu, BuffersAndDatatypesAreSettingsTogether) {
+  const auto run = read(
+      "# OSU MPI-CUDA Latency Test v7.3\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n"
+      "# Datatype: MPI_INT.\n# Size       Avg Latency(us)\n4                      11.25\n");
   ASSERT_TRUE(run.has_value());
-  EXPECT_THAT(run->cells.begin()->second, SizeIs(2));
+  EXPECT_GT(only(*run, cell({"OSU MPI-CUDA Latency", "DEVICE to HOST", "MPI_INT"}, 4)), 0);
+}
+
+TEST(Osu, ATableEndsAtAnUnknownHeaderAndWhereSizesFall) {
+  const std::string table = "# OSU MPI Latency Test v5.9\n# Size Latency (us)\n8 2.00\n16 3.00\n";
+  const auto equal = read(table + "16 4.00\n");
+  ASSERT_TRUE(equal.has_value());
+  EXPECT_THAT(equal->remarks, IsEmpty());
+  const auto below = read(table + "1 500.00\n32 600.00\n");
+  ASSERT_TRUE(below.has_value());
+  EXPECT_THAT(below->cells, SizeIs(2));
+  EXPECT_THAT(below->remarks, ElementsAre("line 5: a size below the last one: the table ends before it",
+                                          "line 5 and 1 more: numbers that belong to no table"));
+  const auto alien = read(table + "# messages  rate\n32 600.00\n");
+  ASSERT_TRUE(alien.has_value());
+  EXPECT_THAT(alien->cells, SizeIs(2));
+  EXPECT_THAT(alien->remarks, ElementsAre("line 6: numbers that belong to no table"));
+}
+
+TEST(Osu, ARowWithACommaIsRemarked) {
+  const auto run = read("# OSU MPI Latency Test v5.9\n# Size Latency (us)\n8 2,50\n16 3.00\n");
+  ASSERT_TRUE(run.has_value());
+  EXPECT_THAT(run->remarks, ElementsAre("line 3: '2,50' is no number: the row does not count"));
+}
+
+TEST(RecordedRun, OfRowsOfOneCellItIsTheMedianAndOfTwoTheirMiddle) {
+  const std::string table = "# OSU MPI Latency Test v5.9\n# Size Latency (us)\n";
+  const auto same = cell({"OSU MPI Latency"}, 8);
+  EXPECT_NEAR(only(*read(table + "8 900.00\n8 2.00\n8 1.00\n"), same), 2e-6, 1e-12);
+  EXPECT_NEAR(only(*read(table + "8 1.00\n" + table + "8 4.00\n"), same), 2e-6, 1e-12);  // the geometric
+}
+
+TEST(RecordedRun, WhoseLinesHaveAPrefixIsRefusedAndThatIsSaid) {
+  for (const char* prefix : {"[1,0]<stdout>:", "0: "}) {
+    std::string text;
+    for (const char* line : {"# OSU MPI Latency Test v5.9", "# Size Latency (us)", "8 2.00"})
+      text.append(prefix).append(line).append("\n");
+    EXPECT_THAT(read(text).error().message, HasSubstr("line 2: lines have a prefix")) << prefix;
+  }
 }
 
 TEST(RecordedRun, IsTheSameHoweverItsBytesCome) {
