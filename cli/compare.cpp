@@ -1,6 +1,10 @@
 // Two fabrics compared by recorded runs of a benchmark on each.
 #include <fmt/format.h>
 
+#include <compare>
+#include <cstdint>
+#include <map>
+
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
@@ -23,14 +27,41 @@ constexpr std::size_t kMaxRuns = 10'000;  // a side
 
 using Runs = std::vector<compare::Run>;
 
-Result<Runs> read_runs(const std::vector<std::string>& files) {
+/// Of a text: its length and FNV-1a, 64 bits. Texts of which both are equal are the same, but for a chance of
+/// one in 10^11 with the most files that there may be.
+class Fingerprint {
+ public:
+  void take(std::string_view piece) {
+    length_ += piece.size();
+    for (const char c : piece) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  friend auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
+
+ private:
+  std::uint64_t length_ = 0;
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+/// The files that were read, by their texts.
+using KnownTexts = std::map<Fingerprint, std::string>;
+
+Result<Runs> read_runs(const std::vector<std::string>& files, KnownTexts& known) {
   if (files.size() > kMaxRuns)
     return fail(ErrorKind::usage, "{} files: expected {} a side at most", files.size(), kMaxRuns);
   Runs runs;
   for (const std::string& file : files) {
     compare::RecordedRunReader reader(outside_text(file));
-    WEFT_TRY_VOID(files::read_pieces(file, [&](std::string_view piece) { return reader.take(piece); }));
+    Fingerprint text;
+    WEFT_TRY_VOID(files::read_pieces(file, [&](std::string_view piece) {
+      text.take(piece);
+      return reader.take(piece);
+    }));
     WEFT_TRY(auto run, std::move(reader).finish());
+    if (const auto [same, is_new] = known.try_emplace(text, run.name); !is_new)
+      return fail(ErrorKind::usage,
+                  "{} and {} have the same text: each file is a run of its own (where two runs printed the "
+                  "same, put their times into the files)",
+                  same->second, run.name);
     runs.push_back(std::move(run));
   }
   return runs;
@@ -83,8 +114,9 @@ Result<int> run(const po::variables_map& values) {
   WEFT_TRY(const auto settings, read_settings(values));
   WEFT_TRY(const auto files_a, files_of(values, "runs", "A"));
   WEFT_TRY(const auto files_b, files_of(values, "with", "B"));
-  WEFT_TRY(const Runs a, read_runs(files_a));
-  WEFT_TRY(const Runs b, read_runs(files_b));
+  KnownTexts known;
+  WEFT_TRY(const Runs a, read_runs(files_a, known));
+  WEFT_TRY(const Runs b, read_runs(files_b, known));
   WEFT_TRY(const auto comparison, compare::compare(a, b, settings));
   print({comparison, a, b}, format);
   return exit_status(comparison.decision());

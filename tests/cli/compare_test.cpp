@@ -156,6 +156,21 @@ TEST(Compare, EveryFormatTellsWhatIsOnOneSideAloneAndRemarks) {
   EXPECT_THAT(jsonl, HasSubstr("line 4: wrong results"));
 }
 
+TEST(Compare, FilesOfTheSameTextAreRefusedByName) {
+  const ScratchFile one(table(100));
+  const ScratchFile copy(table(100));
+  const ScratchFile other(table(101));
+  for (const Arguments& words : {Arguments{one.path(), "--with", other.path(), other.path()},
+                                 {one.path(), "--with", one.path()},
+                                 {one.path(), "--with", other.path(), copy.path()}}) {
+    const auto outcome = call(compare_command, words);
+    EXPECT_EQ(outcome.status, 64) << outcome.out;
+    EXPECT_THAT(outcome.err, HasSubstr(words.back() + " have the same text"));
+  }
+  EXPECT_THAT(call(compare_command, {one.path(), "--with", copy.path()}).err,
+              HasSubstr(one.path() + " and " + copy.path()));
+}
+
 TEST(Compare, TellsSmallNumbersAsTheyAre) {
   const auto outcome = compared({1e6}, {1});
   EXPECT_THAT(outcome.out, HasSubstr("1e-06"));
