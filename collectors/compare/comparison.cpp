@@ -59,8 +59,9 @@ std::size_t halves(std::span<const Run> runs) {
   return count;
 }
 
-/// It lacks a size of a work that it has. Other works may be in other files.
-bool is_short(const Run& run, const CellUnits& side) {
+/// A job of it ended early. Other works may be in other files.
+bool is_incomplete(const Run& run, const CellUnits& side) {
+  if (run.empty_tables > 0) return true;
   std::set<std::vector<std::string>> works;
   for (const auto& [cell, value] : run.cells) works.insert(cell.work);
   return std::ranges::any_of(side, [&](const auto& entry) {
@@ -72,7 +73,7 @@ Losses losses_of(std::span<const Run> runs, const CellUnits& side) {
   Losses losses;
   for (const Run& run : runs) {
     losses.wrong_rows += run.wrong_rows;
-    losses.short_runs += is_short(run, side);
+    losses.incomplete_runs += is_incomplete(run, side);
   }
   return losses;
 }

@@ -65,8 +65,9 @@ struct Settings {
 struct Losses {
   std::vector<Cell> missing;   // cells that the other side alone has
   std::size_t wrong_rows = 0;  // rows with wrong results
-  std::size_t short_runs = 0;  // runs without a size that another run of this side has of the same work
-  bool none() const { return missing.empty() && wrong_rows == 0 && short_runs == 0; }
+  // Runs that lack a size that another run of this side has of the same work, or have a table without rows.
+  std::size_t incomplete_runs = 0;
+  bool none() const { return missing.empty() && wrong_rows == 0 && incomplete_runs == 0; }
 };
 
 struct Comparison {

@@ -172,6 +172,7 @@ Result<void> RecordedRunReader::begin_table(TableLayout layout) {
         run_.name, line_);
   end_table();
   layout_ = std::move(layout);
+  last_row_ = line_;
   const Job& job = jobs_[layout_->tool];
   work_ = {job.title.empty() ? std::string(to_string(layout_->tool)) : job.title};
   for (const auto& [topic, text] : job.settings)
@@ -200,7 +201,11 @@ void RecordedRunReader::take_footer(const Words& words) {
 
 void RecordedRunReader::end_table() {
   if (!layout_) return;
-  if (short_row_)
+  const bool is_empty = rows_ == 0 && layout_->tool != Tool::perftest;  // a server of perftest has no rows
+  run_.empty_tables += is_empty;
+  if (is_empty)
+    remark(last_row_, "a table without rows: did its job end early?");
+  else if (short_row_)
     remark(*short_row_, fmt::format("the table is cut: {} rows before it are whole", rows_));
   else if (layout_->tool == Tool::nccl_tests && !has_footer_)
     remark(last_row_, fmt::format("the table is cut after it: its {} rows are whole", rows_));

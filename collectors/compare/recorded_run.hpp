@@ -61,7 +61,7 @@ class RecordedRunReader {
   std::vector<std::string> work_;  // the first words of its cells
   Bytes size_;                     // of the last row
   std::size_t rows_ = 0;
-  std::size_t last_row_ = 0;              // its line
+  std::size_t last_row_ = 0;              // its line; before the first that of the header
   std::optional<std::size_t> short_row_;  // its line: the table is cut there, or its columns do not match
   bool has_footer_ = false;
 };

@@ -36,6 +36,7 @@ struct Run {
   std::string name;
   std::map<Cell, Value> cells;       // of a cell's rows the median
   std::size_t wrong_rows = 0;        // rows with wrong results: they do not count
+  std::size_t empty_tables = 0;      // without a row, where there should be one: their jobs ended early
   std::set<std::string> mtus;        // that it says it had, as it prints them
   std::vector<std::string> remarks;  // what does not count, a sentence each
 };

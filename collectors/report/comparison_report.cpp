@@ -207,8 +207,8 @@ std::string losses_text(const Comparison& comparison) {
   add(a.missing.size(), "cell", "only in B");
   add(a.wrong_rows, "row", "wrong in A");
   add(b.wrong_rows, "row", "wrong in B");
-  add(a.short_runs, "run", "of A without a size that others of A have");
-  add(b.short_runs, "run", "of B without a size that others of B have");
+  add(a.incomplete_runs, "run", "incomplete in A");
+  add(b.incomplete_runs, "run", "incomplete in B");
   return parts.empty() ? "" : "; " + joined(parts, ", ");
 }
 
@@ -310,8 +310,8 @@ std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp
   for (const CellResult& cell : comparison.cells) tree["cells"].push_back(result_tree(cell));
   tree["only_a"] = cells_tree(comparison.b.missing);
   tree["only_b"] = cells_tree(comparison.a.missing);
-  tree["short_runs_a"] = comparison.a.short_runs;
-  tree["short_runs_b"] = comparison.b.short_runs;
+  tree["incomplete_runs_a"] = comparison.a.incomplete_runs;
+  tree["incomplete_runs_b"] = comparison.b.incomplete_runs;
   tree["remarks"] = comparison.remarks;
   return files::document_text(tree) + "\n";
 }

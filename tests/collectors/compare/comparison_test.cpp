@@ -204,9 +204,12 @@ TEST(Comparison, RunsThatEndedEarlyAreCounted) {
   whole[1].cells[larger] = {201, 0};
   auto ended = whole;
   ended[3].cells.erase(larger);
+  auto empty = whole;
+  empty[2].empty_tables = 1;
+  EXPECT_EQ(compare(whole, empty, {})->b.incomplete_runs, 1U);
   const auto comparison = compare(whole, ended, {});
   EXPECT_EQ(comparison->decision(), Decision::undecided);
-  EXPECT_EQ(comparison->b.short_runs, 1U);
+  EXPECT_EQ(comparison->b.incomplete_runs, 1U);
   EXPECT_TRUE(comparison->a.none());
 }
 

@@ -132,6 +132,14 @@ TEST(NcclTests, WithoutANameOfTheirCollectiveAreRemarked) {
   EXPECT_THAT(run->remarks, ElementsAre(HasSubstr("line 4: the table does not name its collective")));
 }
 
+TEST(NcclTests, WhoseJobEndedBeforeTheFirstRowHaveAnEmptyTable) {
+  const auto run =
+      read(kCommand + kNccl213 + kFooter + kCommand + kNccl213.substr(0, kNccl213.find("        1024")));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_EQ(run->empty_tables, 1U);
+  EXPECT_THAT(run->remarks, ElementsAre("line 17: a table without rows: did its job end early?"));
+}
+
 /// A job of two ranks.
 std::string nccl_job(std::string_view options) {
   return fmt::format(
