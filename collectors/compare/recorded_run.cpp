@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "topology/base/outside_text.hpp"
+#include "topology/base/whole_number.hpp"
 
 namespace weft::compare {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::size_t kMaxValues = 2'000'000;  // of a run; 16 bytes each
 constexpr std::size_t kMaxCells = 20'000;
 constexpr std::size_t kMaxRemarks = 20;
 constexpr std::size_t kMaxWord = 40;  // of a cell
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 60;
+constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;
 
 std::optional<double> number_of(std::string_view word) {
   double number = 0;
@@ -23,10 +24,8 @@ std::optional<double> number_of(std::string_view word) {
 }
 
 std::optional<Bytes> size_of(std::string_view word) {
-  std::int64_t size = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
-  const bool whole = error == std::errc{} && end == word.data() + word.size();
-  return whole && size >= 0 && size <= kMaxSize ? std::optional(Bytes(size)) : std::nullopt;
+  const auto size = parse_whole_number<std::uint64_t>(word);
+  return size && *size <= kMaxSize ? std::optional(Bytes(static_cast<std::int64_t>(*size))) : std::nullopt;
 }
 
 /// One unit of the last digit of a number as it is written: .01 of 12.34, 1000 of 1.2e4.
