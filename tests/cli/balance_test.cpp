@@ -21,7 +21,7 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
-using json = nlohmann::json;
+using Json = nlohmann::json;
 
 const std::string kClos = "fabric: a\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4, link: 400G}\n";
 
@@ -40,14 +40,14 @@ Outcome simulate(const Arguments& more) {
 }
 
 /// The document that either answers with, of this schema.
-json document_of(Outcome (*command)(const Arguments&), Arguments words, const char* schema) {
+Json document_of(Outcome (*command)(const Arguments&), Arguments words, const char* schema) {
   words.insert(words.end(), {"-o", "json"});
   const auto outcome = command(words);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   expect_matches_schema(outcome.out, schema);
-  return json::parse(outcome.out, nullptr, false);
+  return Json::parse(outcome.out, nullptr, false);
 }
-json assigned(const Arguments& words) { return document_of(balance, words, "assignment"); }
+Json assigned(const Arguments& words) { return document_of(balance, words, "assignment"); }
 
 TEST(Balance, ARingOnAHealthyFabricIsAtTheBound) {
   const Arguments words{"--collective", "ring", "--hosts", "16", "--bytes", "16MB"};
@@ -65,7 +65,7 @@ TEST(Balance, FlowsThatCannotBeAssignedAreNamedAndTheRestIs) {
   const auto outcome = balance({"--flows", flows.path(), "-o", "json"});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.err, HasSubstr("not assigned: line 2: host1 -> host77: fabric a has no node 'host77'"));
-  const auto document = json::parse(outcome.out);
+  const auto document = Json::parse(outcome.out);
   EXPECT_EQ(document["assignments"].size(), 1u);
   EXPECT_EQ(document["unassigned"].size(), 1u);
 }
@@ -76,7 +76,7 @@ TEST(Balance, OfManyFlowsThatCannotBeAssignedTheFirstAreNamedAndAllAreInTheDocum
   const ScratchFile flows(text);
   const auto outcome = balance({"--flows", flows.path(), "-o", "json"});
   EXPECT_THAT(outcome.err, HasSubstr("2 more flows are not assigned: -o json has them"));
-  EXPECT_EQ(json::parse(outcome.out)["unassigned"].size(), 12u);
+  EXPECT_EQ(Json::parse(outcome.out)["unassigned"].size(), 12u);
 }
 
 TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {

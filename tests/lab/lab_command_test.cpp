@@ -178,9 +178,9 @@ TEST(LabCommand, ExecGivesTheProgramsOwnStatusOutputAndInput) {
 TEST(LabCommand, SaysOfALabOfRootThatItIsRoots) {
   const LabUser user(kFabric);
   ASSERT_EQ(user.up().status, 0);
-  using Words = std::vector<std::string>;
-  for (const Words& words : {Words{"lab", "exec", "host1", "--name", user.lab, "--", "true"},
-                             Words{"lab", "down", "--name", user.lab}}) {
+  using Command = std::vector<std::string>;
+  for (const Command& words : {Command{"lab", "exec", "host1", "--name", user.lab, "--", "true"},
+                               Command{"lab", "down", "--name", user.lab}}) {
     const auto answer = user.start_after(as_nobody(), words).wait(std::chrono::seconds(20));
     EXPECT_EQ(answer.status, 69);
     EXPECT_NE(answer.errors.find("lab '" + user.lab + "' is root's: run this as root"), std::string::npos)

@@ -111,12 +111,12 @@ TEST(DiscoverScript, WhereTheFabricSpraysOnlyLeavesAreTold) {
   const auto book = plan_addresses(fabric, IpFamily::v4)->book;
   SimulatedDiscovery run(fabric, book);
   auto traces = run.script.traces();
-  std::vector<std::optional<IpAddress>> seconds;
+  std::vector<std::optional<IpAddress>> middles;
   for (const auto& trace : traces)
-    if (trace.hops.size() == 3) seconds.push_back(trace.hops[1]);
+    if (trace.hops.size() == 3) middles.push_back(trace.hops[1]);
   std::size_t next = 0;  // each packet by a path of its own: the middle hop is another trace's
   for (auto& trace : traces)
-    if (trace.hops.size() == 3) trace.hops[1] = seconds[(next += 7) % seconds.size()];
+    if (trace.hops.size() == 3) trace.hops[1] = middles[(next += 7) % middles.size()];
   std::vector<discover::TracedNic> nics(fabric.nics().size());
   const auto found = discover::cabling_of_traces(nics, traces);
   EXPECT_THAT(kinds(found), testing::Contains(GapKind::sprayed));
