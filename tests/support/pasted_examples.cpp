@@ -113,7 +113,8 @@ PasteBoard::PasteBoard() {
   write(folder / "hosts.txt", "gpu[001-004]\n");
   for (const char* run : {"roce-1.log", "roce-2.log", "roce-3.log", "ib-1.log", "ib-2.log", "ib-3.log", "a1",
                           "a2", "a3", "a4", "a5", "a6", "b1", "b2", "b3", "b4", "b5", "b6"})
-    std::filesystem::copy_file(WEFT_SOURCE_DIR "/tests/fuzz/corpus/recorded_run/nccl_2_13", folder / run);
+    write(folder / run, fmt::format("run {}\n{}", run,
+                                    text_of(WEFT_SOURCE_DIR "/tests/fuzz/corpus/recorded_run/nccl_2_13")));
   std::filesystem::create_directory(folder / "dumps");
   std::filesystem::copy_file(WEFT_SOURCE_DIR "/tests/fuzz/corpus/cable_record/lldpcli.json",
                              folder / "dumps/leaf1.json");
