@@ -34,10 +34,11 @@ if(WEFT_SANITIZE)
 endif()
 
 # ccache reads a precompiled header as one input; its macros and times need not be compared one by one. A checkout in
-# another folder finds what this one compiled.
+# another folder finds what this one compiled. Files that the configuration wrote a moment ago are known by their content:
+# else a precompiled header is compiled anew, never byte for byte the same, and nothing that uses it is found.
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${WEFT_CCACHE})
 endif()
 

@@ -88,20 +88,27 @@ std::vector<WorkItem> PingStage::ping_work() {
   for (std::size_t i = 0; i < pings_.size(); ++i)
     if (results_->takes_part(pings_[i].ping.pair.src) && results_->takes_part(pings_[i].ping.pair.dst))
       by_nic_[pings_[i].ping.pair.src].push_back(i);
+  const auto packets_of = [this](const auto& entry) {
+    double packets = 0;
+    for (const std::size_t i : entry.second) packets += pings_[i].packets;
+    return packets;
+  };
+  double most = 1;
+  for (const auto& entry : by_nic_) most = std::max(most, packets_of(entry));
+  const Nanoseconds expected(static_cast<std::int64_t>(most / packets_per_second_ * 1e9));
   std::vector<WorkItem> work;
-  for (const auto& [nic, indices] : by_nic_) {
+  for (const auto& entry : by_nic_) {
+    const auto& [nic, indices] = entry;
     datapath::PingRequest request{.run = in_->run, .batch = batch_, .busy_poll = in_->options.busy_poll};
     PeerList peers;
-    double packets = 0;
     for (const std::size_t i : indices) {
       const auto& [ping, count] = pings_[i];
       request.specs.push_back(
           {peers.index_of(ping.pair.dst, in_->addresses), ping.label, ping.back_label, count, size_});
-      packets += count;
     }
     request.peers = std::move(peers).take();
-    request.pace.packets_per_second = packets_per_second_;
-    const Nanoseconds expected(static_cast<std::int64_t>(packets / packets_per_second_ * 1e9));
+    // All take as long as the one that sends most: a fault that comes and goes meets all of them.
+    request.pace.packets_per_second = packets_per_second_ * packets_of(entry) / most;
     // A prober that never sleeps does not catch up with what it missed.
     const auto longest = expected * (request.busy_poll ? 2 : 1);
     work.push_back({nic, longest + request.pace.answer_wait + kSlack, std::move(request)});

@@ -17,7 +17,7 @@ struct CountedPing {
 
 class PingStage : public Stage {
  public:
-  /// All packets of one NIC go out at `packets_per_second`.
+  /// The NIC that sends most sends `packets_per_second`; all others take as long as it does.
   PingStage(const SweepInputs& in, SweepResults& results, std::vector<CountedPing> pings, Bytes size,
             double packets_per_second)
       : in_(&in),

@@ -135,6 +135,18 @@ TEST(TrustedVerdicts, AFlappingCableIsToldWithItsRhythm) {
   EXPECT_NEAR(document["links"][0]["intermittent"]["duration_s"], 0.2, 0.05);
 }
 
+TEST(TrustedVerdicts, AFlappingCableBesideAHostThatHearsNothingIsNotTakenForItsUplink) {
+  for (int seed = 1; seed <= 8; ++seed) {
+    const auto document =
+        swept("{leaves: 2, spines: 1, hosts_per_leaf: 2, link: 400G}",
+              {"host1--leaf1:down,from=leaf1", "host2--leaf1:loss=50%,on=1s,off=1s,from=leaf1"}, 2,
+              {"--seed", std::to_string(seed)});
+    EXPECT_TRUE(document["links"].empty() && document["groups"].empty()) << seed << document;
+    ASSERT_EQ(document["hosts"].size(), 2u) << seed << document;
+    EXPECT_EQ(document["hosts"][1]["host"], "host2") << seed << document;
+  }
+}
+
 TEST(TrustedVerdicts, ABadHostIsToldAsSurelyAndAsExactlyAsALink) {
   const auto document = swept(k4x4, {"host8--leaf2:loss=3%"}, 1);
   ASSERT_EQ(document["hosts"].size(), 1u) << document;

@@ -89,6 +89,20 @@ struct Pair {
   }
 };
 
+TEST(PingStage, ANicOfFewPacketsSendsThemOverAllOfTheTime) {
+  Pair pair;
+  const plan::PlannedPing there = pair.ping();
+  plan::PlannedPing back = there;
+  back.pair = {pair.to, pair.from};
+  PingStage stage(pair.in, pair.results, {{there, 900}, {there, 100}, {back, 50}}, Bytes(128), 1000);
+  const auto work = stage.next_wave();
+  ASSERT_EQ(work.size(), 2u);
+  for (const WorkItem& item : work)
+    EXPECT_DOUBLE_EQ(std::get<datapath::PingRequest>(item.work).pace.packets_per_second,
+                     item.nic == pair.from ? 1000 : 50);
+  EXPECT_EQ(work[0].limit, work[1].limit);
+}
+
 using Runs = std::vector<LossRun>;
 
 TEST(PingStage, TellsWhichPacketsWereLostOnEachWay) {
