@@ -12,6 +12,7 @@
 namespace weft::sim {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -71,10 +72,10 @@ TEST(SimClock, PacketsGoAtTheirRequestsPaceAndSpecsTakeTurns) {
   Line line;
   const auto tallies = line.ping("host1", line.pings("host2", {100, 100, 10}));
   EXPECT_EQ(tallies[0].window->start, Nanoseconds(0));
-  EXPECT_EQ(tallies[1].window->start, milliseconds(1));
-  EXPECT_EQ(tallies[2].window->start, milliseconds(2));
-  EXPECT_EQ(tallies[0].window->length, milliseconds(208)) << "ten turns of three, then turns of two";
-  EXPECT_EQ(tallies[2].window->length, milliseconds(27));
+  EXPECT_EQ(tallies[1].window->start, microseconds(700)) << "a third of a turn";
+  EXPECT_EQ(tallies[2].window->start, milliseconds(14));
+  EXPECT_EQ(tallies[0].window->length, microseconds(207'900)) << "99 of 100 turns in 210 ms";
+  EXPECT_EQ(tallies[2].window->length, milliseconds(189)) << "few packets see the whole time too";
 }
 
 TEST(SimClock, ABatchBeginsWhenAllBeforeItIsOverAndForAllItsNicsAtOnce) {
