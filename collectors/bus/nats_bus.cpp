@@ -32,6 +32,7 @@ namespace {
 constexpr JsonLimits kLogin{.bytes = 16'384, .depth = 1, .values = 10};
 
 constexpr int kConnectTimeoutMs = 3000;
+constexpr int kConnects = 4;  // of a server that is there and slower than the library waits for it
 constexpr int kReconnects = 10;
 constexpr int kReconnectWaitMs = 300;
 constexpr int kWriteDeadlineMs = 4000;  // a path that went dark must not hold the signs of life for longer
@@ -45,6 +46,13 @@ constexpr JoinLimits kUnfinished{.message = session::kMaxMessageBytes,
                                  .in_all = 8 * session::kMaxMessageBytes};
 constexpr QueueLimits kUnread{.of_sender = 2 * session::kMaxMessageBytes,
                               .in_all = 8 * session::kMaxMessageBytes};
+
+/// What a busy server, or a busy host, makes of a connection that would do: the library gave up in the
+/// middle.
+bool may_do_better(natsStatus status) {
+  return status == NATS_PROTOCOL_ERROR || status == NATS_TIMEOUT || status == NATS_IO_ERROR ||
+         status == NATS_CONNECTION_CLOSED || status == NATS_CONNECTION_DISCONNECTED;
+}
 
 using Options = std::unique_ptr<natsOptions, Destroyer<natsOptions_Destroy>>;
 using Connection = std::unique_ptr<natsConnection, Destroyer<natsConnection_Destroy>>;
@@ -188,11 +196,15 @@ class NatsBus : public session::Bus {
     natsOptions_SetClosedCB(raw, on_closed, for_closing.get());
     natsOptions_SetName(raw, self_.c_str());
     natsConnection* connection = nullptr;
-    if (const auto status = natsConnection_Connect(&connection, raw); status != NATS_OK)
-      return refused_by(address, status);
+    auto status = natsConnection_Connect(&connection, raw);
+    for (int again = 1; again < kConnects && may_do_better(status); ++again) {
+      nats_Sleep(kReconnectWaitMs);
+      status = natsConnection_Connect(&connection, raw);
+    }
+    if (status != NATS_OK) return refused_by(address, status);
     connection_.reset(connection);
     (void)for_closing.release();  // to on_closed: closing calls it once
-    auto status = subscribe(messages_, session::subscription_of(run_, self_), on_message);
+    status = subscribe(messages_, session::subscription_of(run_, self_), on_message);
     if (status == NATS_OK)
       status = subscribe(acknowledgements_, session::subscription_to_acknowledgements(run_, self_),
                          on_acknowledgement);

@@ -2,8 +2,17 @@
 #include "collectors/bus/nats_bus.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
 
 #include "probes/run/nats_server.hpp"
+#include "topology/os/file_descriptor.hpp"
+#include "topology/os/socket_address.hpp"
 
 namespace weft::bus {
 namespace {
@@ -18,6 +27,90 @@ Result<run::NatsServer> server(const char* address = "127.0.0.1") {
 /// As `self`, with the credential of `self`.
 Result<std::unique_ptr<session::Bus>> join(const run::NatsServer& server, const std::string& self) {
   return connect_nats(server.address_for(self), kRun, self);
+}
+
+/// Stands before a server, ends the first connections in the middle of its first line, and passes on those
+/// after.
+class UnsteadyDoor {
+ public:
+  UnsteadyDoor(const std::string& url, int broken)
+      : port_of_server_(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)))),
+        broken_(broken) {
+    const auto any = os::socket_address(kHere, UdpPort(0));
+    EXPECT_EQ(::bind(door_.get(), any.get(), any.size), 0);
+    EXPECT_EQ(::listen(door_.get(), 8), 0);
+    guard_ = std::jthread([this](std::stop_token stop) { open_to_all(stop); });
+  }
+  std::string url() const {
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    ::getsockname(door_.get(), reinterpret_cast<sockaddr*>(&at), &size);
+    return "tls://127.0.0.1:" + std::to_string(ntohs(at.sin_port));
+  }
+  int came() const { return came_; }
+
+ private:
+  static constexpr int kLookMs = 50;  // for the end of the test
+
+  static bool is_readable(const os::FileDescriptor& socket) {
+    pollfd one{socket.get(), POLLIN, 0};
+    return ::poll(&one, 1, kLookMs) > 0;
+  }
+  void open_to_all(const std::stop_token& stop) {
+    std::vector<std::jthread> passing;
+    while (!stop.stop_requested()) {
+      if (!is_readable(door_)) continue;
+      os::FileDescriptor guest(::accept(door_.get(), nullptr, nullptr));
+      if (++came_ <= broken_) {
+        EXPECT_GT(::send(guest.get(), "INFO {", 6, MSG_NOSIGNAL), 0);
+        continue;
+      }
+      passing.emplace_back([this, guest = std::move(guest)](std::stop_token end) { pass_on(guest, end); });
+    }
+  }
+  void pass_on(const os::FileDescriptor& guest, const std::stop_token& end) const {
+    const os::FileDescriptor inner(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto to = os::socket_address(kHere, UdpPort(port_of_server_));
+    EXPECT_EQ(::connect(inner.get(), to.get(), to.size), 0);
+    std::array<char, 65'536> bytes;
+    while (!end.stop_requested())
+      for (const auto& [from, into] : {std::pair(&guest, &inner), std::pair(&inner, &guest)}) {
+        if (!is_readable(*from)) continue;
+        const auto size = ::recv(from->get(), bytes.data(), bytes.size(), 0);
+        if (size <= 0) return;
+        ::send(into->get(), bytes.data(), static_cast<std::size_t>(size), MSG_NOSIGNAL);
+      }
+  }
+
+  const IpAddress kHere = *IpAddress::parse("127.0.0.1");
+  std::uint16_t port_of_server_;
+  int broken_;
+  std::atomic<int> came_ = 0;
+  os::FileDescriptor door_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::jthread guard_;
+};
+
+TEST(NatsBus, ComesAgainWhereAConnectionEndsInTheMiddleOfItsBeginning) {
+  const auto nats = server();
+  ASSERT_TRUE(nats) << nats.error().message;
+  auto address = nats->address_for("host1");
+  const UnsteadyDoor door(address.url, 2);
+  address.url = door.url();
+  const auto agent = connect_nats(address, kRun, "host1");
+  EXPECT_TRUE(agent) << agent.error().message;
+  EXPECT_EQ(door.came(), 3);
+}
+
+TEST(NatsBus, DoesNotComeAgainForEver) {
+  const auto nats = server();
+  ASSERT_TRUE(nats) << nats.error().message;
+  auto address = nats->address_for("host1");
+  const UnsteadyDoor door(address.url, 1000);
+  address.url = door.url();
+  const auto agent = connect_nats(address, kRun, "host1");
+  ASSERT_FALSE(agent);
+  EXPECT_EQ(agent.error().kind, ErrorKind::absent);
+  EXPECT_EQ(door.came(), 4);
 }
 
 TEST(NatsBus, CarriesMessagesBothWaysAndSaysWhoSentThem) {
