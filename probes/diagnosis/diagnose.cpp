@@ -193,9 +193,11 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
 Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance) {
   auto diagnosis = assess(fabric, observations, tolerance).diagnosis;
   note_masked(fabric, observations, diagnosis);
-  if (const auto loss = failing_loss(fabric, observations, diagnosis))
+  diagnosis.verdict = run_verdict(diagnosis);
+  if (const auto loss = failing_loss(fabric, observations, diagnosis)) {
     note_failing_loss(fabric, *loss, diagnosis);
-  diagnosis.verdict = verdict_of_run(fabric, observations, diagnosis);
+    diagnosis.verdict = Verdict::failed;
+  }
   return diagnosis;
 }
 
