@@ -23,17 +23,15 @@ struct HazardFit {
   struct Channel {
     double exposure = 1;                                       // packets
     double ceiling = std::numeric_limits<double>::infinity();  // of the hazard
-    double hazard = 0;
-    double share = 0;  // of the lost packets, by its hazard
   };
   struct Row {
-    double lost = 0;    // packets
-    double hazard = 0;  // of what is no channel
-    std::size_t first = 0;
+    double lost = 0;        // packets
+    double hazard = 0;      // of what is no channel
+    std::uint32_t end = 0;  // of its cells
   };
   struct Cell {
     std::uint32_t channel = 0;
-    double share = 1;  // of the row's paths
+    float share = 1;  // of the row's paths: a multiple of 1/128, see Crossings
   };
   std::vector<Channel> channels;
   std::vector<Row> rows;
@@ -43,44 +41,65 @@ struct HazardFit {
   /// Each step raises the log likelihood, which is returned but for what does not depend on the hazards; it
   /// ends where that exceeds `enough`, or rises no more.
   double run(double start, bool ceilings, double enough) {
-    constexpr int kSteps = 200;
-    constexpr double kSettled = 1e-4;  // nats a step
-    for (Channel& channel : channels) channel.hazard = start;
+    constexpr int kLooks = 20;
+    constexpr int kStepsBetweenLooks = 10;  // a look costs more than a step
+    constexpr double kSettled = 1e-3;       // nats from look to look
+    hazard_.assign(channels.size(), start);
     double last = -std::numeric_limits<double>::infinity();
-    for (int step = 0; step < kSteps; ++step) {
-      const double likelihood = share_out();
-      if (step + 1 == kSteps || likelihood > enough || likelihood - last < kSettled) return likelihood;
-      last = likelihood;
-      for (Channel& channel : channels) {
-        channel.hazard = channel.share / channel.exposure;
-        if (ceilings) channel.hazard = std::min(channel.hazard, channel.ceiling);
+    for (int look = 0; look < kLooks; ++look) {
+      for (int step = 0; step < kStepsBetweenLooks; ++step) {
+        share_out();
+        for (std::size_t c = 0; c < channels.size(); ++c) {
+          hazard_[c] *= explained_[c] / channels[c].exposure;
+          if (ceilings) hazard_[c] = std::min(hazard_[c], channels[c].ceiling);
+        }
       }
+      const double likelihood = log_likelihood();
+      if (likelihood > enough || likelihood - last < kSettled) return likelihood;
+      last = likelihood;
     }
     return last;
   }
 
- private:
-  /// The losses by the hazards as they are; their log likelihood.
-  double share_out() {
-    double likelihood = 0;
-    for (Channel& channel : channels) {
-      channel.share = 0;
-      likelihood -= channel.exposure * channel.hazard;
-    }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::size_t end = i + 1 < rows.size() ? rows[i + 1].first : cells.size();
-      double sum = rows[i].hazard;
-      for (std::size_t c = rows[i].first; c < end; ++c)
-        sum += cells[c].share * channels[cells[c].channel].hazard;
-      likelihood += rows[i].lost * std::log(sum);
-      const double by_hazard = rows[i].lost / sum;
-      for (std::size_t c = rows[i].first; c < end; ++c) {
-        Channel& channel = channels[cells[c].channel];
-        channel.share += by_hazard * cells[c].share * channel.hazard;
-      }
-    }
-    return likelihood;
+  /// Packets that the channels lose beyond their ceilings, by the hazards of the last run.
+  double beyond_ceilings() {
+    share_out();
+    double beyond = 0;
+    for (std::size_t c = 0; c < channels.size(); ++c)
+      beyond += std::max(explained_[c] * hazard_[c] - channels[c].exposure * channels[c].ceiling, 0.0);
+    return beyond;
   }
+
+ private:
+  double hazard_of(const Row& row, std::uint32_t first) const {
+    double sum = row.hazard;
+    for (std::uint32_t c = first; c < row.end; ++c) sum += cells[c].share * hazard_[cells[c].channel];
+    return sum;
+  }
+
+  /// The losses among the channels, by the hazards as they are.
+  void share_out() {
+    explained_.assign(channels.size(), 0.0);
+    std::uint32_t c = 0;
+    for (const Row& row : rows) {
+      const double by_hazard = row.lost / hazard_of(row, c);
+      for (; c < row.end; ++c) explained_[cells[c].channel] += by_hazard * cells[c].share;
+    }
+  }
+
+  double log_likelihood() const {
+    double sum = 0;
+    for (std::size_t c = 0; c < channels.size(); ++c) sum -= channels[c].exposure * hazard_[c];
+    std::uint32_t first = 0;
+    for (const Row& row : rows) {
+      sum += row.lost * std::log(hazard_of(row, first));
+      first = row.end;
+    }
+    return sum;
+  }
+
+  std::vector<double> hazard_;
+  std::vector<double> explained_;  // of the losses, in units of the hazard
 };
 
 class Accounting {
@@ -212,7 +231,6 @@ class Accounting {
     for (std::uint32_t row = 0; row < left.size(); ++row) {
       if (left[row] < 0.5) continue;
       const double dropped = problem_.excused[row] / problem_.n[row];
-      fit.rows.push_back({left[row] + problem_.excused[row], kMinHazard + dropped, fit.cells.size()});
       for (const auto& cell : problem_.suspects_of(row)) {
         const Suspect& suspect = problem_.suspects[cell.index];
         if (!suspect.is_channel()) continue;
@@ -222,16 +240,15 @@ class Accounting {
           channel.exposure = std::max(problem_.exposure(cell.index), 1.0);
           if (standing_[cell.index] == Standing::healthy) channel.ceiling = tolerated_of(cell.index);
         }
-        fit.cells.push_back({place[cell.index], problem_.shares[cell.share]});
+        fit.cells.push_back({place[cell.index], static_cast<float>(problem_.shares[cell.share])});
       }
+      fit.rows.push_back({left[row] + problem_.excused[row], kMinHazard + dropped,
+                          static_cast<std::uint32_t>(fit.cells.size())});
     }
     const double free = fit.run(tolerated_, false, std::numeric_limits<double>::infinity());
     const double enough = free - std::log(static_cast<double>(model_.suspects()) / kOdds);
     if (fit.run(tolerated_, true, enough) > enough) return 0;
-    double beyond = 0;
-    for (const HazardFit::Channel& channel : fit.channels)
-      beyond += std::max(channel.share - channel.exposure * channel.ceiling, 0.0);
-    return beyond;
+    return fit.beyond_ceilings();
   }
 
   const CountModel& model_;

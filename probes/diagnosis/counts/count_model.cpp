@@ -259,25 +259,25 @@ std::span<const double> CountModel::burst_profile(std::uint32_t suspect) const {
 
 /// The best hazard is below lost / survived, where it alone explains every loss, and (1 - exp(-e - d)) /
 /// (1 - exp(-e)) <= 1 + d / e. Bursts are looked for only where single losses explain a row badly.
-double CountModel::most_gained(std::uint32_t i) const {
-  const std::uint32_t suspect = suspect_of(i);
-  double sum = 0;
+bool CountModel::may_gain(std::uint32_t i, double wanted) const {
+  const auto rows = problem_.rows_of(suspect_of(i));
   if (is_burst(i)) {
-    for (const auto& cell : problem_.rows_of(suspect))
+    double sum = 0;
+    for (const auto& cell : rows)
       sum += std::max(
           log_burst_[cell.index] - std::max(log_single(cell.index), log_burst_term_[cell.index]) - kMinBurst,
           0.0);
-    return sum > 0 ? sum + kMinBurst * static_cast<double>(problem_.rows_of(suspect).size()) : -1e9;
+    return sum > 0 && sum + kMinBurst * static_cast<double>(rows.size()) >= wanted;
   }
-  const double survivors = problem_.survivors(suspect);
-  double lost = 0;
-  for (const auto& cell : problem_.rows_of(suspect)) lost += problem_.k[cell.index];
-  const double most = lost / std::max(survivors, 1e-9);
-  for (const auto& cell : problem_.rows_of(suspect)) {
+  double lost = 0, sum = 0;
+  for (const auto& cell : rows) lost += problem_.k[cell.index];
+  const double most = lost / std::max(problem_.survivors(i), 1e-9);
+  for (const auto& cell : rows) {
+    if (sum >= wanted) break;
     const double rest = others(cell.index, problem_.shares[cell.share], hazard_[i]);
     sum += problem_.k[cell.index] * std::log1p(most / rest);
   }
-  return sum;
+  return sum >= wanted;
 }
 
 /// Of single losses over paths of one share the likelihood has one top, and where it falls at `least` that is

@@ -44,8 +44,8 @@ class CountModel {
   /// Log-likelihood of all counts as a function of this hazard, the others held, at every grid point; up to a
   /// constant. Valid until the next call.
   std::span<const double> profile(std::uint32_t i) const;
-  /// No value of this hazard raises the log-likelihood above that of none by more than this; cheap.
-  double most_gained(std::uint32_t i) const;
+  /// False: no value of this hazard raises the log-likelihood above that of none by so much; cheap.
+  bool may_gain(std::uint32_t i, double wanted) const;
   /// No value of a hazard d from `least` on raises the log-likelihood above that of a healthy one by more
   /// than this; infinite where no such bound is known. One exponential a row, where a profile takes dozens.
   double most_gained_from(std::uint32_t i, double least) const;

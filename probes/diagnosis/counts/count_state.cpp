@@ -169,7 +169,7 @@ double CountState::at_hazard(std::span<const double> profile, double hazard) con
 /// No fault of a healthy suspect has this weight or more: seen without its profile.
 bool CountState::is_out_of_reach(std::uint32_t i, double weight) const {
   const double odds = log_odds(i);
-  if (model_.most_gained(i) + odds < weight) return true;
+  if (!model_.may_gain(i, weight - odds)) return true;
   const double dead = model_.is_burst(i) ? 0.0 : std::max(priors_.dead[i], 0.0);
   return model_.most_gained_from(i, fault_from_) + odds + dead + kLogMaxCrowd < weight;
 }

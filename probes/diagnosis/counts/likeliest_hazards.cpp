@@ -28,8 +28,7 @@ LikeliestHazards::LikeliestHazards(const CountProblem& problem, const std::vecto
   const auto suspects = static_cast<std::uint32_t>(problem.suspects.size());
   survived_.resize(suspects, 0.0);
   hazard_.resize(suspects, 0.0);
-  lost_.resize(suspects);
-  exposed_.resize(suspects);
+  sums_.resize(suspects);
   for (std::uint32_t s = 0; s < suspects; ++s) {
     const Suspect& suspect = problem.suspects[s];
     survived_[s] = problem.survivors(s);
@@ -38,39 +37,52 @@ LikeliestHazards::LikeliestHazards(const CountProblem& problem, const std::vecto
     if (takes_part && crossed > 0 && !left_out[s])
       hazard_[s] = std::max(static_cast<double>(suspect.lost), 0.5) / crossed;
   }
-  for (const std::uint32_t k : problem.k) lost_of_rows_ += k;
+  add_rows();
 }
 
-double LikeliestHazards::path_hazard(std::uint32_t row) const {
-  double d = kMinHazard + problem_.drop_hazard(row);
-  for (const auto& cell : problem_.suspects_of(row)) d += problem_.shares[cell.share] * hazard_[cell.index];
+void LikeliestHazards::add_rows() {
+  rows_.reserve(problem_.row_count());
+  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
+    for (const auto& cell : problem_.suspects_of(row))
+      if (hazard_[cell.index] > 0)
+        cells_.push_back({cell.index, static_cast<float>(problem_.shares[cell.share])});
+    rows_.push_back({static_cast<double>(problem_.k[row]), kMinHazard + problem_.drop_hazard(row),
+                     static_cast<std::uint32_t>(cells_.size())});
+    lost_of_rows_ += problem_.k[row];
+  }
+}
+
+/// `first`: of its cells.
+double LikeliestHazards::path_hazard(const Row& row, std::uint32_t first) const {
+  double d = row.hazard;
+  for (std::uint32_t c = first; c < row.end; ++c) d += cells_[c].share * hazard_[cells_[c].suspect];
   return d;
 }
 
 /// One of expectation-maximisation. The slope of the log-likelihood in a hazard is (lost / hazard - exposed),
 /// and hazards that fit best explain no more losses than there are: sum of survived x hazard <= lost.
 void LikeliestHazards::turn() {
-  std::ranges::fill(lost_, 0.0);
-  exposed_ = survived_;
-  for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-    const double d = path_hazard(row);
-    const double exposure = problem_.k[row] * exposure_of_lost(d), each = problem_.k[row] / d;
-    for (const auto& cell : problem_.suspects_of(row)) {
-      const double share = problem_.shares[cell.share];
-      lost_[cell.index] += each * share * hazard_[cell.index];
-      exposed_[cell.index] += exposure * share;
+  for (std::uint32_t s = 0; s < sums_.size(); ++s) sums_[s] = {0, survived_[s]};
+  std::uint32_t c = 0;
+  for (const Row& row : rows_) {
+    const double d = path_hazard(row, c);
+    const double each = row.lost / d, exposure = row.lost * exposure_of_lost(d);
+    for (; c < row.end; ++c) {
+      Sums& sums = sums_[cells_[c].suspect];
+      sums.lost += each * cells_[c].share;
+      sums.exposed += exposure * cells_[c].share;
     }
   }
   double steepest = 0, of_the_dead = 0, reached = 0;
   for (std::uint32_t s = 0; s < hazard_.size(); ++s) {
     if (hazard_[s] <= 0) continue;
-    const double slope = lost_[s] / hazard_[s] - exposed_[s];
+    const double slope = sums_[s].lost - sums_[s].exposed;
     reached += slope * hazard_[s];
     if (survived_[s] > 0)
       steepest = std::max(steepest, slope / survived_[s]);
     else
       of_the_dead += std::max(slope, 0.0) * HazardGrid::kAll;
-    hazard_[s] = std::min(lost_[s] / std::max(exposed_[s], 1e-9), HazardGrid::kAll);
+    hazard_[s] = std::min(sums_[s].lost * hazard_[s] / std::max(sums_[s].exposed, 1e-9), HazardGrid::kAll);
   }
   most_missing_ = lost_of_rows_ * steepest + of_the_dead - reached;
 }
@@ -97,8 +109,11 @@ bool LikeliestHazards::can_reach(double wanted) {
 
 double LikeliestHazards::log_likelihood() const {
   double fits = 0;
-  for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
-    fits += problem_.k[row] * std::log(-std::expm1(-path_hazard(row)));
+  std::uint32_t first = 0;
+  for (const Row& row : rows_) {
+    fits += row.lost * std::log(-std::expm1(-path_hazard(row, first)));
+    first = row.end;
+  }
   for (std::uint32_t s = 0; s < hazard_.size(); ++s) fits -= survived_[s] * hazard_[s];
   return fits;
 }

@@ -27,16 +27,33 @@ class LikeliestHazards {
   double log_likelihood() const;
 
  private:
+  struct Row {
+    double lost = 0;        // packets
+    double hazard = 0;      // of what is no suspect
+    std::uint32_t end = 0;  // of its cells
+  };
+  struct Cell {
+    std::uint32_t suspect = 0;
+    float share = 1;  // of the row's paths: a multiple of 1/128, see Crossings
+  };
+  /// Sums over the rows that a suspect is in.
+  struct Sums {
+    double lost = 0;     // in units of its hazard
+    double exposed = 0;  // packets that passed, and the part of the lost ones until they were lost
+  };
+
+  void add_rows();
   void turn();
   int affordable_turns() const;
-  double path_hazard(std::uint32_t row) const;
+  double path_hazard(const Row& row, std::uint32_t first) const;
 
   const CountProblem& problem_;
+  std::vector<Row> rows_;
+  std::vector<Cell> cells_;       // of the suspects with a hazard, row by row
   std::vector<double> survived_;  // by suspect: packets, by their shares
   double lost_of_rows_ = 0;
   std::vector<double> hazard_;
-  std::vector<double> lost_;
-  std::vector<double> exposed_;
+  std::vector<Sums> sums_;
   double most_missing_ = 0;  // of the log-likelihood before the last turn to the highest there is
 };
 
