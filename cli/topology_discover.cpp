@@ -9,6 +9,7 @@
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "cli/topology_discover_roce.hpp"
+#include "probes/discover/against_tree.hpp"
 #include "probes/discover/cabling_json.hpp"
 #include "topology/base/text.hpp"
 #include "topology/base/text_table.hpp"
@@ -128,6 +129,11 @@ int topology_discover_command(const Arguments& arguments) {
   const auto format = (*values)["output"].as<std::string>();
   if (format != "table" && format != "yaml" && format != "ibnetdiscover")
     return report({ErrorKind::usage, fmt::format("-o {}: expected table, yaml or ibnetdiscover", format)});
+  if (values->count("against"))
+    return report({ErrorKind::usage,
+                   "--against is for RoCE; of InfiniBand: weft topology check FABRIC.yaml --device HCA"});
+  const auto tree = read_switch_tree(*values);
+  if (!tree) return report(tree.error());
   const auto found =
       find_fabric(*values, (*values)["name"].as<std::string>(), program_words("discover", arguments));
   if (!found) {
@@ -137,13 +143,15 @@ int topology_discover_command(const Arguments& arguments) {
       print_stderr("try, of a RoCE fabric: weft topology discover --hosts LIST, or --lldp DIR\n");
     return status;
   }
-  if (format == "table") return print_summary(*found), kExitHealthy;
-  print_remarks(found->fabric.remarks, stderr);
-  if (format == "yaml")
-    fmt::print("{}", files::write_fabric_file(found->fabric.fabric));
-  else
+  if (format == "table") print_summary(*found);
+  if (format != "table") print_remarks(found->fabric.remarks, stderr);
+  if (format == "yaml") fmt::print("{}", files::write_fabric_file(found->fabric.fabric));
+  if (format == "ibnetdiscover")
     fmt::print("{}", files::write_ibnetdiscover(found->fabric.fabric, found->fabric.inventory));
-  return kExitHealthy;
+  std::vector<std::string> differences;
+  if (*tree) differences = discover::differences_from_tree(found->fabric.fabric, **tree);
+  for (const std::string& difference : differences) print_stderr("disagree: {}\n", difference);
+  return differences.empty() ? kExitHealthy : kExitDegraded;
 }
 
 OptionParser topology_cabling_options() {

@@ -18,6 +18,7 @@
 #include "cli/stamp.hpp"
 #include "collectors/report/discovery.hpp"
 #include "probes/discover/against_file.hpp"
+#include "probes/discover/against_tree.hpp"
 #include "probes/discover/found_fabric.hpp"
 #include "probes/run/agent_run.hpp"
 #include "probes/run/engines.hpp"
@@ -34,6 +35,7 @@ namespace {
 
 constexpr std::array kRecordOptions{"lldp", "sonic", "netbox"};
 constexpr Bytes kMaxRecordBytes(256'000'000);
+constexpr Bytes kMaxTreeBytes(64'000'000);
 
 Result<std::vector<std::filesystem::path>> files_of(const std::string& given) {
   std::error_code error;
@@ -189,10 +191,19 @@ Result<report::Discovery> discover_it(const po::variables_map& values, std::opti
   discover::FoundSources sources{.name = values["name"].as<std::string>()};
   WEFT_TRY(const auto rate, read_option<Bandwidth>(values, "rate", parse_bandwidth));
   sources.rate = *rate;
-  WEFT_TRY(const auto lists, read_records(values));  // first: a file that cannot be read costs no packets
+  WEFT_TRY(auto lists, read_records(values));  // first: a file that cannot be read costs no packets
+  const std::size_t records = lists.size();
   std::optional<files::FabricFile> design;
   if (const auto path = text_option(values, "against")) {
     WEFT_TRY(design, load_fabric_file(*path));
+  }
+  WEFT_TRY(const auto tree, read_switch_tree(values));
+  if (tree) {
+    files::CableList& nodes = lists.emplace_back();  // no cables, but which nodes are hosts
+    nodes.source = tree->source;
+    nodes.is_live = false;
+    for (const auto& one : tree->switches)
+      nodes.hosts.insert(nodes.hosts.end(), one.hosts.begin(), one.hosts.end());
   }
   Traced traced;
   if (values.count("lab") || values.count("hosts")) {
@@ -208,13 +219,16 @@ Result<report::Discovery> discover_it(const po::variables_map& values, std::opti
     return fail(ErrorKind::absent, "{}{}{}", found.error().message, traced.troubles.empty() ? "" : "; ",
                 fmt::join(traced.troubles, "; "));
   if (!found) return pass_on(found);
-  report::Discovery answer{std::move(*found), traced.traces, lists.size(), std::move(traced.troubles), {}};
+  report::Discovery answer{std::move(*found), traced.traces, records, std::move(traced.troubles), {}};
   if (design) {
     const auto differences =
         discover::differences_from_file(answer.found.fabric, answer.found.addresses, *design);
     answer.differences = differences;
     answer.against = values["against"].as<std::string>();
   }
+  if (tree)
+    std::ranges::copy(discover::differences_from_tree(answer.found.fabric, *tree),
+                      std::back_inserter(answer.found.disagreements));
   return answer;
 }
 
@@ -231,7 +245,10 @@ void add_roce_discovery_options(OptionParser& parser) {
       "probes per second that a switch answers (default 100; labs as fast as they are asked)")(
       "rate", po::value<std::string>()->value_name("BW")->default_value("400G"),
       "of cables whose rate nothing tells")("against", po::value<std::string>()->value_name("FABRIC.yaml"),
-                                            "say where the fabric differs from this file");
+                                            "say where the fabric differs from this file")(
+      "slurm", po::value<std::string>()->value_name("FILE"),
+      "Slurm's topology.conf or topology.yaml, as topograph writes it too: say which hosts it has under "
+      "other switches than their cables lead to");
   add_record_options(parser.options());
   add_launch_options(parser.options(Group::cluster));
 }
@@ -240,6 +257,15 @@ bool is_roce_discovery(const po::variables_map& values) {
   if (values.count("hosts") || names_records(values)) return true;
   const auto lab = text_option(values, "lab");
   return lab && !lab::ib_lab_exists(*lab, ib_lab_root()) && std::filesystem::exists(lab_state_root() / *lab);
+}
+
+Result<std::optional<files::SwitchTree>> read_switch_tree(const po::variables_map& values) {
+  const auto path = text_option(values, "slurm");
+  if (!path) return std::nullopt;
+  WEFT_TRY(const auto text, files::read_text_file(*path, kMaxTreeBytes));
+  WEFT_TRY(auto tree, files::parse_switch_tree(text, outside_text(*path)));
+  for (const auto& remark : tree.remarks) print_stderr("weft: {}: {}\n", tree.source, remark);
+  return tree;
 }
 
 int discover_roce(const po::variables_map& values) {

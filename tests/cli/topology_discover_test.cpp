@@ -61,6 +61,16 @@ TEST(TopologyDiscover, WhatIsNoDumpIsNamedWithItsFile) {
   EXPECT_NE(call(topology_discover_command, {"--dump", "/no/such.net"}).status, 0);
 }
 
+TEST(TopologyDiscover, SlurmsTreeIsHeldAgainstTheSubnetAndADesignIsForCheck) {
+  const ScratchFile dump(small_dump()), tree("SwitchName=a Nodes=no-such-host\n");
+  const auto outcome = call(topology_discover_command, {"--dump", dump.path(), "--slurm", tree.path()});
+  EXPECT_EQ(outcome.status, 1) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("disagree: " + tree.path() + ": none of its hosts was found\n"));
+  const auto design = call(topology_discover_command, {"--dump", dump.path(), "--against", "fabric.yaml"});
+  EXPECT_EQ(design.status, 64);
+  EXPECT_THAT(design.err, HasSubstr("weft topology check FABRIC.yaml"));
+}
+
 TEST(TopologyDiscover, AWindowThatWouldLockTheSimulatorIsRefused) {
   EXPECT_EQ(call(topology_discover_command, {"--window", "129"}).status, 64);
   EXPECT_EQ(call(topology_discover_command, {"--timeout", "1ms"}).status, 64);

@@ -1,0 +1,76 @@
+// A fabric held against what a scheduler believes of it.
+#include "probes/discover/against_tree.hpp"
+
+#include <gmock/gmock.h>
+
+#include "topology/model/clos.hpp"
+#include "topology/model/fabric_builder.hpp"
+
+namespace weft::discover {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Switches = std::vector<files::SwitchOfTree>;
+
+/// leaf1: host1, host2; leaf2: host3, host4; leaf3: host5, host6.
+Fabric three_leaves() {
+  return make_clos({.name = "f", .leaves = 3, .spines = 2, .hosts_per_leaf = 2}).value();
+}
+
+std::vector<std::string> said_of(const Fabric& fabric, Switches switches) {
+  return differences_from_tree(fabric, {"t.conf", std::move(switches)});
+}
+
+TEST(AgainstTree, WhatIsSoIsNoDifferenceWhateverTheSwitchesAreCalled) {
+  EXPECT_THAT(said_of(three_leaves(),
+                      {{"a", {"host1", "host2"}}, {"b", {"host3", "host4"}}, {"c", {"host6", "host5"}}}),
+              IsEmpty());
+}
+
+TEST(AgainstTree, AHostUnderAnotherSwitchIsNamedOnceWithBoth) {
+  EXPECT_THAT(said_of(three_leaves(), {{"a", {"host1", "host2", "host3"}}, {"b", {"host4"}}}),
+              ElementsAre("t.conf has them all under a: host1, host2 at leaf1, host3 at leaf2"));
+}
+
+TEST(AgainstTree, HostsOfOneSwitchThatTheTreeHasApartAreNamed) {
+  EXPECT_THAT(
+      said_of(three_leaves(), {{"a", {"host1"}}, {"b", {"host2"}}, {"c", {"host3", "host4"}}}),
+      ElementsAre("t.conf has them apart, and their hosts are all at leaf1: a (of host1), b (of host2)"));
+}
+
+TEST(AgainstTree, HostsOfOneSideOnlyAreNoDifferenceButNoneAtAllIs) {
+  EXPECT_THAT(said_of(three_leaves(), {{"a", {"host1", "cpu1"}}, {"d", {"cpu2"}}}), IsEmpty());
+  EXPECT_THAT(said_of(three_leaves(), {{"d", {"cpu2", "leaf1"}}}),
+              ElementsAre("t.conf: none of its hosts was found"));
+}
+
+/// Two groups of two rails: host1 and host2 at both leaves of the first.
+TEST(AgainstTree, WithRailsHostsBelongTogetherByAnySwitchThatTheyShare) {
+  FabricBuilder builder("rails", FabricKind::roce);
+  std::vector<NodeId> leaves, hosts;
+  for (int i = 1; i <= 4; ++i)
+    leaves.push_back(builder.add_node({fmt::format("leaf{}", i), NodeKind::switch_, Tier::leaf}).value());
+  for (int i = 1; i <= 4; ++i)
+    hosts.push_back(builder.add_node({fmt::format("host{}", i), NodeKind::host, Tier::host}).value());
+  for (std::size_t h = 0; h < 4; ++h)
+    for (std::size_t rail = 0; rail < 2; ++rail) {
+      if (h == 1 && rail == 0) continue;  // a cable that was not found
+      const auto nic = builder.add_next_port(hosts[h]),
+                 port = builder.add_next_port(leaves[2 * (h / 2) + rail]);
+      ASSERT_TRUE(builder.add_link(nic, port, Bandwidth::gbit(400)));
+    }
+  const Fabric fabric = std::move(builder).build();
+  EXPECT_THAT(said_of(fabric, {{"a", {"host1", "host2"}}, {"b", {"host3", "host4"}}}), IsEmpty());
+  EXPECT_THAT(
+      said_of(fabric, {{"a", {"host1", "host2", "host3"}}}),
+      ElementsAre("t.conf has them all under a: host1, host2 at leaf1, leaf2, host3 at leaf3, leaf4"));
+  EXPECT_THAT(
+      said_of(fabric, {{"a", {"host3"}}, {"b", {"host4"}}}),
+      ElementsAre(
+          "t.conf has them apart, and their hosts are all at leaf3, leaf4: a (of host3), b (of host4)"));
+}
+
+}  // namespace
+}  // namespace weft::discover

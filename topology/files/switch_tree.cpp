@@ -1,0 +1,192 @@
+#include "topology/files/switch_tree.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "topology/base/host_list.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/yaml_tree.hpp"
+
+namespace weft::files {
+namespace {
+
+constexpr std::size_t kMaxHosts = 1'000'000;  // of all switches
+constexpr std::size_t kMaxShown = 60;         // of a word in a message
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+std::string lower(std::string_view word) {
+  std::string text(word);
+  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return text;
+}
+
+class TreeReader {
+ public:
+  explicit TreeReader(std::string file) { tree_.source = std::move(file); }
+
+  Result<void> add(std::size_t line, std::string_view name, std::string_view hosts) {
+    if (name.empty()) return wrong(line, "a switch without a name has nodes");
+    auto names = expand_hosts(hosts);
+    if (!names) return wrong(line, names.error().message);
+    SwitchOfTree one{outside_text(name), std::move(*names)};
+    if (!names_.insert(one.name).second) return wrong(line, fmt::format("{} is there twice", one.name));
+    for (const std::string& host : one.hosts)
+      if (const auto [at, is_new] = above_.emplace(host, one.name); !is_new)
+        return wrong(line, fmt::format("{} is under {} and under {}", host, at->second, one.name));
+    if (above_.size() > kMaxHosts) return wrong(line, fmt::format("more than {} nodes", kMaxHosts));
+    tree_.switches.push_back(std::move(one));
+    return {};
+  }
+  void leave_out_block() { ++blocks_; }
+  /// Another tree of the same file may have the same hosts under other switches.
+  bool has_switches() const { return !tree_.switches.empty(); }
+  void remark(std::string text) { tree_.remarks.push_back(std::move(text)); }
+
+  [[nodiscard]] tl::unexpected<Error> wrong(std::size_t line, std::string_view what) const {
+    return fail(ErrorKind::invalid_input, "{}:{}: {}", tree_.source, line, what);
+  }
+
+  Result<SwitchTree> finish() && {
+    if (tree_.switches.empty())
+      return fail(ErrorKind::invalid_input,
+                  "{}: no switch of it has nodes: expected `SwitchName=NAME Nodes=LIST` (topology.conf) or "
+                  "`tree: {{switches: [{{switch: NAME, nodes: LIST}}]}}` (topology.yaml)",
+                  tree_.source);
+    if (blocks_ > 0) remark(fmt::format("{} blocks are NVLink domains, no switches: left out", blocks_));
+    return std::move(tree_);
+  }
+
+ private:
+  SwitchTree tree_;
+  std::set<std::string> names_;
+  std::map<std::string, std::string> above_;  // the switch above each host
+  std::size_t blocks_ = 0;
+};
+
+/// The next line with what follows a backslash at its end, without its comment; `line` is its number.
+std::string take_line(std::string_view& rest, std::size_t& line, std::size_t& lines) {
+  std::string whole;
+  line = lines + 1;
+  for (bool goes_on = true; goes_on && !rest.empty();) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    auto text = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++lines;
+    text = text.substr(0, text.find('#'));
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    goes_on = text.ends_with('\\');
+    if (goes_on) text.remove_suffix(1);
+    whole += text;
+  }
+  return whole;
+}
+
+struct Setting {
+  std::string key;  // in small letters
+  std::string_view value;
+};
+
+/// `KEY=VALUE` of a line, up to the next blank outside brackets.
+std::optional<Setting> take_setting(std::string_view& rest) {
+  while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
+  if (rest.empty()) return std::nullopt;
+  std::size_t end = 0;
+  for (bool inside = false; end < rest.size() && (inside || !is_blank(rest[end])); ++end)
+    inside = rest[end] == '[' || (inside && rest[end] != ']');
+  const auto word = rest.substr(0, end);
+  rest.remove_prefix(end);
+  const auto equals = std::min(word.find('='), word.size());
+  auto value = word.substr(std::min(equals + 1, word.size()));
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+    value.remove_prefix(1);
+    value.remove_suffix(1);
+  }
+  return Setting{lower(word.substr(0, equals)), value};
+}
+
+Result<SwitchTree> parse_conf(std::string_view text, const std::string& file) {
+  TreeReader reader(file);
+  for (std::size_t lines = 0, line = 0; !text.empty();) {
+    const std::string whole = take_line(text, line, lines);
+    std::string_view rest = whole;
+    std::string_view name, nodes;
+    bool is_block = false;
+    while (const auto setting = take_setting(rest)) {
+      if (setting->key == "switchname")
+        name = setting->value;
+      else if (setting->key == "nodes")
+        nodes = setting->value;
+      else if (setting->key == "blockname" || setting->key == "blocksizes")
+        is_block = true;
+      else if (setting->key == "include")
+        return reader.wrong(line, "it includes another file: give that one, or one with all switches in it");
+      else if (setting->key != "switches" && setting->key != "linkspeed")
+        return reader.wrong(line, fmt::format("'{}' is not known: expected SwitchName=, Nodes=, Switches=",
+                                              outside_text(setting->key.substr(0, kMaxShown))));
+    }
+    if (is_block)
+      reader.leave_out_block();
+    else if (!nodes.empty())
+      WEFT_TRY_VOID(reader.add(line, name, nodes));
+  }
+  return std::move(reader).finish();
+}
+
+std::optional<YamlView> value_of(YamlView map, std::string_view key) {
+  if (map.kind() != YamlKind::map) return std::nullopt;
+  for (auto at = map.first(); at;) {
+    const auto value = at->next();
+    if (!value || at->text() == key) return value;
+    at = value->next();
+  }
+  return std::nullopt;
+}
+
+Result<void> read_switches(YamlView list, TreeReader& reader) {
+  if (list.kind() != YamlKind::sequence)
+    return list.error("switches: expected a list, found {}", list.described());
+  for (auto one = list.first(); one; one = one->next()) {
+    if (one->kind() != YamlKind::map) return one->error("expected a switch, found {}", one->described());
+    const auto name = value_of(*one, "switch"), nodes = value_of(*one, "nodes");
+    if (!nodes) continue;
+    WEFT_TRY_VOID(reader.add(one->line(), name ? name->text() : "", nodes->text()));
+  }
+  return {};
+}
+
+Result<SwitchTree> parse_yaml(std::string_view text, const std::string& file) {
+  WEFT_TRY(const auto document, YamlTree::parse(text, file));
+  TreeReader reader(file);
+  const YamlView root = document.root();
+  if (root.kind() != YamlKind::sequence) return root.error("expected a list of topologies");
+  for (auto topology = root.first(); topology; topology = topology->next()) {
+    if (value_of(*topology, "block")) reader.leave_out_block();
+    const auto tree = value_of(*topology, "tree");
+    const auto switches = tree ? value_of(*tree, "switches") : std::nullopt;
+    if (!switches) continue;
+    if (reader.has_switches()) {
+      reader.remark("it has several trees: the first is held against the fabric");
+      break;
+    }
+    WEFT_TRY_VOID(read_switches(*switches, reader));
+  }
+  return std::move(reader).finish();
+}
+
+}  // namespace
+
+Result<SwitchTree> parse_switch_tree(std::string_view text, const std::string& file) {
+  // A list of YAML begins with "-"; a line of topology.conf never does.
+  std::size_t lines = 0, line = 0;
+  for (auto rest = text; !rest.empty();) {
+    const std::string whole = take_line(rest, line, lines);
+    const auto first = std::ranges::find_if_not(whole, is_blank);
+    if (first != whole.end()) return *first == '-' ? parse_yaml(text, file) : parse_conf(text, file);
+  }
+  return fail(ErrorKind::invalid_input, "{}: it is empty", file);
+}
+
+}  // namespace weft::files
