@@ -186,6 +186,7 @@ std::span<const double> CountModel::profile(std::uint32_t i) const {
   const std::size_t points = grid_.size();
   std::ranges::fill(profile_, 0.0);
   std::ranges::fill(product_, 1.0);
+  double by_bursts = 0;
   const auto fold = [&] {
     for (std::size_t g = 0; g < points; ++g) {
       profile_[g] += std::log(product_[g]);
@@ -205,13 +206,18 @@ std::span<const double> CountModel::profile(std::uint32_t i) const {
       for (std::size_t g = 0; g < points; ++g)
         product_[g] *= choose * power(1.0 - pass * passed[g], k) + burst;
     } else {
-      // In units of a burst: what is far above it needs no sum.
+      // In units of a burst: what is far above it needs no sum, and what is far below it adds nothing; nor
+      // does it at any smaller hazard.
       const double log_burst = log_burst_term_[row];
       const double log_rest = log_choose_[row] - log_burst;
-      for (std::size_t g = 0; g < points; ++g) {
+      by_bursts += log_burst;
+      for (std::size_t g = points; g-- > 0;) {
         const double above = log_rest + k * std::log(1.0 - pass * passed[g]);
-        profile_[g] += log_burst + (above > -kNothingBeside ? above : 0.0);
-        if (above <= -kNothingBeside && above > kNothingBeside) product_[g] *= 1.0 + std::exp(above);
+        if (above <= kNothingBeside) break;
+        if (above > -kNothingBeside)
+          profile_[g] += above;
+        else
+          product_[g] *= 1.0 + std::exp(above);
         if (product_[g] > kFoldAbove) profile_[g] += std::log(product_[g]), product_[g] = 1.0;
       }
     }
@@ -219,6 +225,7 @@ std::span<const double> CountModel::profile(std::uint32_t i) const {
     if (product_[points - 1] > kFoldAbove || product_[0] < 1.0 / kFoldAbove) fold();
   }
   fold();
+  for (double& height : profile_) height += by_bursts;
   for (std::size_t share = 0; share < problem_.shares.size(); ++share)
     if (const double survivors = problem_.survivors(i, share); survivors > 0)
       for (std::size_t g = 0; g < points; ++g) profile_[g] -= survivors * spread_[share * points + g];
