@@ -72,7 +72,7 @@ class Comparison {
     const files::SwitchOfTree& one = tree_.switches[i];
     const auto groups = groups_of(one);
     any_found_ = any_found_ || !groups.empty();
-    if (groups.size() == 1)
+    if (!groups.empty())  // most of its hosts are there
       for (const NodeId node : groups.front().switches)
         hosts_at_[node].emplace_back(i, groups.front().hosts.front());
     if (groups.size() < 2) return;
@@ -98,7 +98,7 @@ class Comparison {
 
   const Fabric& found_;
   const files::SwitchTree& tree_;
-  std::map<NodeId, Under> hosts_at_;  // of the switches whose hosts belong together
+  std::map<NodeId, Under> hosts_at_;  // by switch, whose hosts of the tree are there as a rule
   bool any_found_ = false;
   std::vector<std::string> said_;
 };

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "probes/diagnosis/counts/likeliest_hazards.hpp"
+
 namespace weft::diagnosis {
 namespace {
 
@@ -24,18 +26,8 @@ struct HazardFit {
     double exposure = 1;                                       // packets
     double ceiling = std::numeric_limits<double>::infinity();  // of the hazard
   };
-  struct Row {
-    double lost = 0;        // packets
-    double hazard = 0;      // of what is no channel
-    std::uint32_t end = 0;  // of its cells
-  };
-  struct Cell {
-    std::uint32_t channel = 0;
-    float share = 1;  // of the row's paths: a multiple of 1/128, see Crossings
-  };
   std::vector<Channel> channels;
-  std::vector<Row> rows;
-  std::vector<Cell> cells;  // of the rows, one after the other
+  HazardRows table;
 
   /// Expectation maximisation (Poisson; a ceiling cuts each step, for the steps are separate and concave).
   /// Each step raises the log likelihood, which is returned but for what does not depend on the hazards; it
@@ -71,19 +63,13 @@ struct HazardFit {
   }
 
  private:
-  double hazard_of(const Row& row, std::uint32_t first) const {
-    double sum = row.hazard;
-    for (std::uint32_t c = first; c < row.end; ++c) sum += cells[c].share * hazard_[cells[c].channel];
-    return sum;
-  }
-
   /// The losses among the channels, by the hazards as they are.
   void share_out() {
     explained_.assign(channels.size(), 0.0);
     std::uint32_t c = 0;
-    for (const Row& row : rows) {
-      const double by_hazard = row.lost / hazard_of(row, c);
-      for (; c < row.end; ++c) explained_[cells[c].channel] += by_hazard * cells[c].share;
+    for (const HazardRows::Row& row : table.rows) {
+      const double by_hazard = row.lost / table.path_hazard(row, c, hazard_);
+      for (; c < row.end; ++c) explained_[table.cells[c].suspect] += by_hazard * table.cells[c].share;
     }
   }
 
@@ -91,8 +77,8 @@ struct HazardFit {
     double sum = 0;
     for (std::size_t c = 0; c < channels.size(); ++c) sum -= channels[c].exposure * hazard_[c];
     std::uint32_t first = 0;
-    for (const Row& row : rows) {
-      sum += row.lost * std::log(hazard_of(row, first));
+    for (const HazardRows::Row& row : table.rows) {
+      sum += row.lost * std::log(table.path_hazard(row, first, hazard_));
       first = row.end;
     }
     return sum;
@@ -240,10 +226,9 @@ class Accounting {
           channel.exposure = std::max(problem_.exposure(cell.index), 1.0);
           if (standing_[cell.index] == Standing::healthy) channel.ceiling = tolerated_of(cell.index);
         }
-        fit.cells.push_back({place[cell.index], static_cast<float>(problem_.shares[cell.share])});
+        fit.table.add_cell(place[cell.index], problem_.shares[cell.share]);
       }
-      fit.rows.push_back({left[row] + problem_.excused[row], kMinHazard + dropped,
-                          static_cast<std::uint32_t>(fit.cells.size())});
+      fit.table.add_row(left[row] + problem_.excused[row], kMinHazard + dropped);
     }
     const double free = fit.run(tolerated_, false, std::numeric_limits<double>::infinity());
     const double enough = free - std::log(static_cast<double>(model_.suspects()) / kOdds);

@@ -41,22 +41,12 @@ LikeliestHazards::LikeliestHazards(const CountProblem& problem, const std::vecto
 }
 
 void LikeliestHazards::add_rows() {
-  rows_.reserve(problem_.row_count());
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
     for (const auto& cell : problem_.suspects_of(row))
-      if (hazard_[cell.index] > 0)
-        cells_.push_back({cell.index, static_cast<float>(problem_.shares[cell.share])});
-    rows_.push_back({static_cast<double>(problem_.k[row]), kMinHazard + problem_.drop_hazard(row),
-                     static_cast<std::uint32_t>(cells_.size())});
+      if (hazard_[cell.index] > 0) table_.add_cell(cell.index, problem_.shares[cell.share]);
+    table_.add_row(problem_.k[row], kMinHazard + problem_.drop_hazard(row));
     lost_of_rows_ += problem_.k[row];
   }
-}
-
-/// `first`: of its cells.
-double LikeliestHazards::path_hazard(const Row& row, std::uint32_t first) const {
-  double d = row.hazard;
-  for (std::uint32_t c = first; c < row.end; ++c) d += cells_[c].share * hazard_[cells_[c].suspect];
-  return d;
 }
 
 /// One of expectation-maximisation. The slope of the log-likelihood in a hazard is (lost / hazard - exposed),
@@ -64,13 +54,13 @@ double LikeliestHazards::path_hazard(const Row& row, std::uint32_t first) const 
 void LikeliestHazards::turn() {
   for (std::uint32_t s = 0; s < sums_.size(); ++s) sums_[s] = {0, survived_[s]};
   std::uint32_t c = 0;
-  for (const Row& row : rows_) {
-    const double d = path_hazard(row, c);
+  for (const HazardRows::Row& row : table_.rows) {
+    const double d = table_.path_hazard(row, c, hazard_);
     const double each = row.lost / d, exposure = row.lost * exposure_of_lost(d);
     for (; c < row.end; ++c) {
-      Sums& sums = sums_[cells_[c].suspect];
-      sums.lost += each * cells_[c].share;
-      sums.exposed += exposure * cells_[c].share;
+      Sums& sums = sums_[table_.cells[c].suspect];
+      sums.lost += each * table_.cells[c].share;
+      sums.exposed += exposure * table_.cells[c].share;
     }
   }
   double steepest = 0, of_the_dead = 0, reached = 0;
@@ -110,8 +100,8 @@ bool LikeliestHazards::can_reach(double wanted) {
 double LikeliestHazards::log_likelihood() const {
   double fits = 0;
   std::uint32_t first = 0;
-  for (const Row& row : rows_) {
-    fits += row.lost * std::log(-std::expm1(-path_hazard(row, first)));
+  for (const HazardRows::Row& row : table_.rows) {
+    fits += row.lost * std::log(-std::expm1(-table_.path_hazard(row, first, hazard_)));
     first = row.end;
   }
   for (std::uint32_t s = 0; s < hazard_.size(); ++s) fits -= survived_[s] * hazard_[s];

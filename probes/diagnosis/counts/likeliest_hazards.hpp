@@ -10,6 +10,36 @@
 
 namespace weft::diagnosis {
 
+/// Lossy rows with those of their suspects that may have a hazard, in one piece: fits go over them hundreds
+/// of times.
+struct HazardRows {
+  struct Row {
+    double lost = 0;        // packets
+    double hazard = 0;      // of what is no suspect
+    std::uint32_t end = 0;  // of its cells
+  };
+  struct Cell {
+    std::uint32_t suspect = 0;
+    float share = 1;  // of the row's paths: a multiple of 1/128, see Crossings
+  };
+  std::vector<Row> rows;
+  std::vector<Cell> cells;  // row by row
+
+  void add_cell(std::uint32_t suspect, double share) {
+    cells.push_back({suspect, static_cast<float>(share)});
+  }
+  /// After its cells.
+  void add_row(double lost, double hazard) {
+    rows.push_back({lost, hazard, static_cast<std::uint32_t>(cells.size())});
+  }
+  /// `first`: of the row's cells.
+  double path_hazard(const Row& row, std::uint32_t first, const std::vector<double>& hazards) const {
+    double d = row.hazard;
+    for (std::uint32_t c = first; c < row.end; ++c) d += cells[c].share * hazards[cells[c].suspect];
+    return d;
+  }
+};
+
 class LikeliestHazards {
  public:
   /// `left_out`: by suspect. Suspects that are no channels have no hazard; with `of_sizes` those that harm
@@ -27,15 +57,6 @@ class LikeliestHazards {
   double log_likelihood() const;
 
  private:
-  struct Row {
-    double lost = 0;        // packets
-    double hazard = 0;      // of what is no suspect
-    std::uint32_t end = 0;  // of its cells
-  };
-  struct Cell {
-    std::uint32_t suspect = 0;
-    float share = 1;  // of the row's paths: a multiple of 1/128, see Crossings
-  };
   /// Sums over the rows that a suspect is in.
   struct Sums {
     double lost = 0;     // in units of its hazard
@@ -45,11 +66,9 @@ class LikeliestHazards {
   void add_rows();
   void turn();
   int affordable_turns() const;
-  double path_hazard(const Row& row, std::uint32_t first) const;
 
   const CountProblem& problem_;
-  std::vector<Row> rows_;
-  std::vector<Cell> cells_;       // of the suspects with a hazard, row by row
+  HazardRows table_;
   std::vector<double> survived_;  // by suspect: packets, by their shares
   double lost_of_rows_ = 0;
   std::vector<double> hazard_;

@@ -19,6 +19,10 @@ Fabric three_leaves() {
   return make_clos({.name = "f", .leaves = 3, .spines = 2, .hosts_per_leaf = 2}).value();
 }
 
+Fabric clos_of_three_a_leaf() {
+  return make_clos({.name = "f", .leaves = 2, .spines = 2, .hosts_per_leaf = 3}).value();
+}
+
 std::vector<std::string> said_of(const Fabric& fabric, Switches switches) {
   return differences_from_tree(fabric, {"t.conf", std::move(switches)});
 }
@@ -38,6 +42,21 @@ TEST(AgainstTree, HostsOfOneSwitchThatTheTreeHasApartAreNamed) {
   EXPECT_THAT(
       said_of(three_leaves(), {{"a", {"host1"}}, {"b", {"host2"}}, {"c", {"host3", "host4"}}}),
       ElementsAre("t.conf has them apart, and their hosts are all at leaf1: a (of host1), b (of host2)"));
+}
+
+TEST(AgainstTree, OneMistakeHidesNoOther) {
+  EXPECT_THAT(
+      said_of(three_leaves(),
+              {{"a", {"host1", "host3", "host4"}}, {"b", {"host2"}}, {"c", {"host5"}}, {"d", {"host6"}}}),
+      ElementsAre("t.conf has them all under a: host3, host4 at leaf2, host1 at leaf1",
+                  "t.conf has them apart, and their hosts are all at leaf3: c (of host5), d (of host6)"));
+  EXPECT_THAT(said_of(three_leaves(),
+                      {{"a", {"host1", "host3", "host2"}}, {"b", {"host4"}}, {"c", {"host5", "host6"}}}),
+              ElementsAre("t.conf has them all under a: host1, host2 at leaf1, host3 at leaf2"));
+  EXPECT_THAT(
+      said_of(clos_of_three_a_leaf(), {{"a", {"host1", "host2", "host4"}}, {"b", {"host3"}}}),
+      ElementsAre("t.conf has them all under a: host1, host2 at leaf1, host4 at leaf2",
+                  "t.conf has them apart, and their hosts are all at leaf1: a (of host1), b (of host3)"));
 }
 
 TEST(AgainstTree, HostsOfOneSideOnlyAreNoDifferenceButNoneAtAllIs) {
