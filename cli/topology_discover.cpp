@@ -148,10 +148,13 @@ int topology_discover_command(const Arguments& arguments) {
   if (format == "yaml") fmt::print("{}", files::write_fabric_file(found->fabric.fabric));
   if (format == "ibnetdiscover")
     fmt::print("{}", files::write_ibnetdiscover(found->fabric.fabric, found->fabric.inventory));
-  std::vector<std::string> differences;
-  if (*tree) differences = discover::differences_from_tree(found->fabric.fabric, **tree);
-  for (const std::string& difference : differences) print_stderr("disagree: {}\n", difference);
-  return differences.empty() ? kExitHealthy : kExitDegraded;
+  discover::TreeComparison compared;
+  if (*tree) compared = discover::compare_with_tree(found->fabric.fabric, **tree);
+  for (const std::string& line : compared.disagreements) print_stderr("disagree: {}\n", line);
+  for (const std::string& line : compared.gaps) print_stderr("unknown: {}\n", line);
+  return !compared.disagreements.empty() ? kExitDegraded
+         : compared.gaps.empty()         ? kExitHealthy
+                                         : kExitUnknown;
 }
 
 OptionParser topology_cabling_options() {

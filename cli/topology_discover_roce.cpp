@@ -191,20 +191,12 @@ Result<report::Discovery> discover_it(const po::variables_map& values, std::opti
   discover::FoundSources sources{.name = values["name"].as<std::string>()};
   WEFT_TRY(const auto rate, read_option<Bandwidth>(values, "rate", parse_bandwidth));
   sources.rate = *rate;
-  WEFT_TRY(auto lists, read_records(values));  // first: a file that cannot be read costs no packets
-  const std::size_t records = lists.size();
+  WEFT_TRY(const auto lists, read_records(values));  // first: a file that cannot be read costs no packets
   std::optional<files::FabricFile> design;
   if (const auto path = text_option(values, "against")) {
     WEFT_TRY(design, load_fabric_file(*path));
   }
   WEFT_TRY(const auto tree, read_switch_tree(values));
-  if (tree) {
-    files::CableList& nodes = lists.emplace_back();  // no cables, but which nodes are hosts
-    nodes.source = tree->source;
-    nodes.is_live = false;
-    for (const auto& one : tree->switches)
-      nodes.hosts.insert(nodes.hosts.end(), one.hosts.begin(), one.hosts.end());
-  }
   Traced traced;
   if (values.count("lab") || values.count("hosts")) {
     WEFT_TRY(traced, values.count("lab") ? trace_lab(values, sources, interrupt)
@@ -219,16 +211,18 @@ Result<report::Discovery> discover_it(const po::variables_map& values, std::opti
     return fail(ErrorKind::absent, "{}{}{}", found.error().message, traced.troubles.empty() ? "" : "; ",
                 fmt::join(traced.troubles, "; "));
   if (!found) return pass_on(found);
-  report::Discovery answer{std::move(*found), traced.traces, records, std::move(traced.troubles), {}};
+  report::Discovery answer{std::move(*found), traced.traces, lists.size(), std::move(traced.troubles), {}};
   if (design) {
     const auto differences =
         discover::differences_from_file(answer.found.fabric, answer.found.addresses, *design);
     answer.differences = differences;
     answer.against = values["against"].as<std::string>();
   }
-  if (tree)
-    std::ranges::copy(discover::differences_from_tree(answer.found.fabric, *tree),
-                      std::back_inserter(answer.found.disagreements));
+  if (tree) {
+    auto compared = discover::compare_with_tree(answer.found.fabric, *tree);
+    std::ranges::move(compared.disagreements, std::back_inserter(answer.found.disagreements));
+    std::ranges::move(compared.gaps, std::back_inserter(answer.found.gaps));
+  }
   return answer;
 }
 

@@ -25,13 +25,17 @@ class Comparison {
  public:
   Comparison(const Fabric& found, const files::SwitchTree& tree) : found_(found), tree_(tree) {}
 
-  std::vector<std::string> take() && {
+  TreeComparison take() && {
+    if (found_.hosts().empty())
+      return {
+          {},
+          {fmt::format("{}: not compared: of no node found is it known that it is a host", tree_.source)}};
     for (std::size_t i = 0; i < tree_.switches.size(); ++i) compare(i);
     std::map<Under, std::set<NodeId>> joined;
     for (const auto& [node, under] : hosts_at_)
       if (under.size() > 1) joined[under].insert(node);
     for (const auto& [under, nodes] : joined) tell_joined(nodes, under);
-    if (!any_found_) said_.push_back(fmt::format("{}: none of its hosts was found", tree_.source));
+    tell_missing();
     return std::move(said_);
   }
 
@@ -45,13 +49,22 @@ class Comparison {
     return switches;
   }
 
-  std::vector<Together> groups_of(const files::SwitchOfTree& one) const {
+  std::vector<Together> groups_of(const files::SwitchOfTree& one) {
     std::vector<Together> alone;
     std::map<NodeId, std::uint32_t> first_at;
-    for (const std::string& name : one.hosts)
-      if (const auto host = found_.find_node(name); host && found_.is_host(*host))
+    for (const std::string& name : one.hosts) {
+      const auto host = found_.find_node(name);
+      if (!host) {
+        missing_.push_back(name);
+      } else if (!found_.is_host(*host)) {
+        said_.disagreements.push_back(
+            fmt::format("{} has {} as a node under {}, and it is a switch", tree_.source, name, one.name));
+      } else {
+        named_.insert(*host);
         if (auto switches = switches_of(*host); !switches.empty())
           alone.push_back({{name}, std::move(switches)});
+      }
+    }
     DisjointSets joined(alone.size());
     for (std::uint32_t i = 0; i < alone.size(); ++i)
       for (const NodeId node : alone[i].switches) joined.join(i, first_at.emplace(node, i).first->second);
@@ -71,24 +84,41 @@ class Comparison {
   void compare(std::size_t i) {
     const files::SwitchOfTree& one = tree_.switches[i];
     const auto groups = groups_of(one);
-    any_found_ = any_found_ || !groups.empty();
     if (!groups.empty())  // most of its hosts are there
       for (const NodeId node : groups.front().switches)
-        hosts_at_[node].emplace_back(i, groups.front().hosts.front());
+        hosts_at_[node].emplace_back(i, host_at(groups.front(), node));
     if (groups.size() < 2) return;
     std::vector<std::string> parts;
     for (const Together& group : groups)
       parts.push_back(fmt::format("{} at {}", named(group.hosts), at(group.switches)));
-    said_.push_back(
+    said_.disagreements.push_back(
         fmt::format("{} has them all under {}: {}", tree_.source, one.name, listed(parts, std::identity())));
+  }
+
+  const std::string& host_at(const Together& group, NodeId node) const {
+    return *std::ranges::find_if(group.hosts, [&](const std::string& name) {
+      return switches_of(*found_.find_node(name)).contains(node);
+    });
+  }
+
+  void tell_missing() {
+    if (!missing_.empty())
+      said_.gaps.push_back(fmt::format("{}: {} of its nodes were not found: {}", tree_.source,
+                                       missing_.size(), named(missing_)));
+    std::vector<std::string> others;
+    for (const NodeId host : found_.hosts())
+      if (!named_.contains(host)) others.push_back(found_.name_of(host));
+    if (!others.empty())
+      said_.gaps.push_back(
+          fmt::format("{}: it has none of {} hosts: {}", tree_.source, others.size(), named(others)));
   }
 
   void tell_joined(const std::set<NodeId>& nodes, const Under& under) {
     std::vector<std::string> parts;
     for (const auto& [i, host] : under)
       parts.push_back(fmt::format("{} (of {})", tree_.switches[i].name, host));
-    said_.push_back(fmt::format("{} has them apart, and their hosts are all at {}: {}", tree_.source,
-                                at(nodes), listed(parts, std::identity())));
+    said_.disagreements.push_back(fmt::format("{} has them apart, and hosts of theirs share {}: {}",
+                                              tree_.source, at(nodes), listed(parts, std::identity())));
   }
 
   static std::string named(const std::vector<std::string>& hosts) { return listed(hosts, std::identity()); }
@@ -99,13 +129,14 @@ class Comparison {
   const Fabric& found_;
   const files::SwitchTree& tree_;
   std::map<NodeId, Under> hosts_at_;  // by switch, whose hosts of the tree are there as a rule
-  bool any_found_ = false;
-  std::vector<std::string> said_;
+  std::vector<std::string> missing_;
+  std::set<NodeId> named_;
+  TreeComparison said_;
 };
 
 }  // namespace
 
-std::vector<std::string> differences_from_tree(const Fabric& found, const files::SwitchTree& tree) {
+TreeComparison compare_with_tree(const Fabric& found, const files::SwitchTree& tree) {
   return Comparison(found, tree).take();
 }
 

@@ -13,9 +13,14 @@ class Fabric;
 
 namespace weft::discover {
 
-/// Each in words, with the source. Hosts that are in one of the two only are no difference: a part of the
-/// hosts may have been asked, and not all hosts are a scheduler's. Hosts that share a switch belong together
-/// (with rails none need share all); a host without a cable belongs nowhere.
-std::vector<std::string> differences_from_tree(const Fabric& found, const files::SwitchTree& tree);
+/// In words, each with the source.
+struct TreeComparison {
+  std::vector<std::string> disagreements;
+  std::vector<std::string> gaps;  // nodes of one side only: of them nothing is known
+};
+
+/// Hosts that share a switch, or that others join so, belong together (with rails none need share all); a
+/// host without a cable belongs nowhere. Only switches with hosts are compared, none above them.
+TreeComparison compare_with_tree(const Fabric& found, const files::SwitchTree& tree);
 
 }  // namespace weft::discover

@@ -64,8 +64,9 @@ TEST(TopologyDiscover, WhatIsNoDumpIsNamedWithItsFile) {
 TEST(TopologyDiscover, SlurmsTreeIsHeldAgainstTheSubnetAndADesignIsForCheck) {
   const ScratchFile dump(small_dump()), tree("SwitchName=a Nodes=no-such-host\n");
   const auto outcome = call(topology_discover_command, {"--dump", dump.path(), "--slurm", tree.path()});
-  EXPECT_EQ(outcome.status, 1) << outcome.out;
-  EXPECT_THAT(outcome.err, HasSubstr("disagree: " + tree.path() + ": none of its hosts was found\n"));
+  EXPECT_EQ(outcome.status, 3) << outcome.out;
+  EXPECT_THAT(outcome.err,
+              HasSubstr("unknown: " + tree.path() + ": 1 of its nodes were not found: no-such-host"));
   const auto design = call(topology_discover_command, {"--dump", dump.path(), "--against", "fabric.yaml"});
   EXPECT_EQ(design.status, 64);
   EXPECT_THAT(design.err, HasSubstr("weft topology check FABRIC.yaml"));

@@ -1,12 +1,14 @@
 #include "topology/files/switch_tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "topology/base/host_list.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/files/yaml_fields.hpp"
 #include "topology/files/yaml_tree.hpp"
 
 namespace weft::files {
@@ -114,7 +116,13 @@ Result<SwitchTree> parse_conf(std::string_view text, const std::string& file) {
     std::string_view rest = whole;
     std::string_view name, nodes;
     bool is_block = false;
+    std::set<std::string> keys;
     while (const auto setting = take_setting(rest)) {
+      if (!keys.insert(setting->key).second)
+        return reader.wrong(
+            line, fmt::format("'{}' is there twice", outside_text(setting->key.substr(0, kMaxShown))));
+      if (std::ranges::count(setting->value, '[') != std::ranges::count(setting->value, ']'))
+        return reader.wrong(line, "a '[' is not closed");
       if (setting->key == "switchname")
         name = setting->value;
       else if (setting->key == "nodes")
@@ -127,6 +135,7 @@ Result<SwitchTree> parse_conf(std::string_view text, const std::string& file) {
         return reader.wrong(line, fmt::format("'{}' is not known: expected SwitchName=, Nodes=, Switches=",
                                               outside_text(setting->key.substr(0, kMaxShown))));
     }
+    if (is_block && !name.empty()) return reader.wrong(line, "a switch and a block in one line");
     if (is_block)
       reader.leave_out_block();
     else if (!nodes.empty())
@@ -150,8 +159,12 @@ Result<void> read_switches(YamlView list, TreeReader& reader) {
     return list.error("switches: expected a list, found {}", list.described());
   for (auto one = list.first(); one; one = one->next()) {
     if (one->kind() != YamlKind::map) return one->error("expected a switch, found {}", one->described());
-    const auto name = value_of(*one, "switch"), nodes = value_of(*one, "nodes");
+    constexpr std::array<std::string_view, 3> kKeys{"switch", "nodes", "children"};
+    WEFT_TRY(const auto fields, YamlFields::read(*one, "a switch", kKeys));
+    const auto name = fields.find("switch"), nodes = fields.find("nodes");
     if (!nodes) continue;
+    if (nodes->kind() != YamlKind::scalar)
+      return nodes->error("nodes: expected a list of hosts as one text, found {}", nodes->described());
     WEFT_TRY_VOID(reader.add(one->line(), name ? name->text() : "", nodes->text()));
   }
   return {};
@@ -167,10 +180,7 @@ Result<SwitchTree> parse_yaml(std::string_view text, const std::string& file) {
     const auto tree = value_of(*topology, "tree");
     const auto switches = tree ? value_of(*tree, "switches") : std::nullopt;
     if (!switches) continue;
-    if (reader.has_switches()) {
-      reader.remark("it has several trees: the first is held against the fabric");
-      break;
-    }
+    if (reader.has_switches()) return topology->error("it has several trees: give a file with one");
     WEFT_TRY_VOID(read_switches(*switches, reader));
   }
   return std::move(reader).finish();

@@ -24,7 +24,7 @@ Fabric clos_of_three_a_leaf() {
 }
 
 std::vector<std::string> said_of(const Fabric& fabric, Switches switches) {
-  return differences_from_tree(fabric, {"t.conf", std::move(switches)});
+  return compare_with_tree(fabric, {"t.conf", std::move(switches)}).disagreements;
 }
 
 TEST(AgainstTree, WhatIsSoIsNoDifferenceWhateverTheSwitchesAreCalled) {
@@ -41,7 +41,7 @@ TEST(AgainstTree, AHostUnderAnotherSwitchIsNamedOnceWithBoth) {
 TEST(AgainstTree, HostsOfOneSwitchThatTheTreeHasApartAreNamed) {
   EXPECT_THAT(
       said_of(three_leaves(), {{"a", {"host1"}}, {"b", {"host2"}}, {"c", {"host3", "host4"}}}),
-      ElementsAre("t.conf has them apart, and their hosts are all at leaf1: a (of host1), b (of host2)"));
+      ElementsAre("t.conf has them apart, and hosts of theirs share leaf1: a (of host1), b (of host2)"));
 }
 
 TEST(AgainstTree, OneMistakeHidesNoOther) {
@@ -49,20 +49,22 @@ TEST(AgainstTree, OneMistakeHidesNoOther) {
       said_of(three_leaves(),
               {{"a", {"host1", "host3", "host4"}}, {"b", {"host2"}}, {"c", {"host5"}}, {"d", {"host6"}}}),
       ElementsAre("t.conf has them all under a: host3, host4 at leaf2, host1 at leaf1",
-                  "t.conf has them apart, and their hosts are all at leaf3: c (of host5), d (of host6)"));
+                  "t.conf has them apart, and hosts of theirs share leaf3: c (of host5), d (of host6)"));
   EXPECT_THAT(said_of(three_leaves(),
                       {{"a", {"host1", "host3", "host2"}}, {"b", {"host4"}}, {"c", {"host5", "host6"}}}),
               ElementsAre("t.conf has them all under a: host1, host2 at leaf1, host3 at leaf2"));
   EXPECT_THAT(
       said_of(clos_of_three_a_leaf(), {{"a", {"host1", "host2", "host4"}}, {"b", {"host3"}}}),
       ElementsAre("t.conf has them all under a: host1, host2 at leaf1, host4 at leaf2",
-                  "t.conf has them apart, and their hosts are all at leaf1: a (of host1), b (of host3)"));
+                  "t.conf has them apart, and hosts of theirs share leaf1: a (of host1), b (of host3)"));
 }
 
-TEST(AgainstTree, HostsOfOneSideOnlyAreNoDifferenceButNoneAtAllIs) {
-  EXPECT_THAT(said_of(three_leaves(), {{"a", {"host1", "cpu1"}}, {"d", {"cpu2"}}}), IsEmpty());
-  EXPECT_THAT(said_of(three_leaves(), {{"d", {"cpu2", "leaf1"}}}),
-              ElementsAre("t.conf: none of its hosts was found"));
+TEST(AgainstTree, NodesOfOneSideOnlyAreUnknownAndASwitchIsNoNode) {
+  const auto compared = compare_with_tree(
+      three_leaves(), {"t.conf", {{"a", {"host1", "cpu1", "host2"}}, {"b", {"host3", "host4", "leaf2"}}}});
+  EXPECT_THAT(compared.gaps, ElementsAre("t.conf: 1 of its nodes were not found: cpu1",
+                                         "t.conf: it has none of 2 hosts: host5, host6"));
+  EXPECT_THAT(compared.disagreements, ElementsAre("t.conf has leaf2 as a node under b, and it is a switch"));
 }
 
 /// Two groups of two rails: host1 and host2 at both leaves of the first.
@@ -88,7 +90,7 @@ TEST(AgainstTree, WithRailsHostsBelongTogetherByAnySwitchThatTheyShare) {
   EXPECT_THAT(
       said_of(fabric, {{"a", {"host3"}}, {"b", {"host4"}}}),
       ElementsAre(
-          "t.conf has them apart, and their hosts are all at leaf3, leaf4: a (of host3), b (of host4)"));
+          "t.conf has them apart, and hosts of theirs share leaf3, leaf4: a (of host3), b (of host4)"));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(SwitchTree, LinesGoOnAfterABackslashAndEndAsOnWindows) {
       tree_of("SwitchName=leaf1 \\\r\n  Nodes=gpu[1-2]\r\nSwitchName=leaf2 Nodes=gpu[3-4],login\r\n"));
 }
 
-TEST(SwitchTree, BlocksAndFurtherTreesAreLeftOutWithARemark) {
+TEST(SwitchTree, BlocksAreLeftOutWithARemark) {
   const auto conf = tree_of("BlockName=b1 Nodes=gpu[1-4]\nBlockSizes=4\nSwitchName=leaf1 Nodes=gpu1\n");
   EXPECT_EQ(conf.switches.size(), 1u);
   EXPECT_THAT(conf.remarks, ElementsAre(HasSubstr("NVLink domains")));
@@ -54,11 +54,10 @@ TEST(SwitchTree, BlocksAndFurtherTreesAreLeftOutWithARemark) {
       "- topology: b\n  block:\n    block_sizes: [4]\n    blocks:\n      - block: b1\n        nodes: "
       "gpu[1-4]\n"
       "- topology: flat\n  flat: true\n"
-      "- topology: t\n  tree: {switches: [{switch: leaf1, nodes: gpu1}]}\n"
-      "- topology: u\n  tree: {switches: [{switch: other, nodes: gpu1}]}\n");
+      "- topology: t\n  tree: {switches: [{switch: leaf1, nodes: gpu1}]}\n");
   ASSERT_EQ(yaml.switches.size(), 1u);
   EXPECT_EQ(yaml.switches[0].name, "leaf1");
-  EXPECT_THAT(yaml.remarks, ElementsAre(HasSubstr("several trees"), HasSubstr("NVLink domains")));
+  EXPECT_THAT(yaml.remarks, ElementsAre(HasSubstr("NVLink domains")));
 }
 
 TEST(SwitchTree, WhatIsWrongIsNamedWithItsLine) {
@@ -78,6 +77,15 @@ TEST(SwitchTree, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(error_of("- topology: t\n  tree: {switches: [4]}\n"),
               HasSubstr("expected a switch, found '4'"));
   EXPECT_THAT(error_of("- topology: flat\n  flat: true\n"), HasSubstr("no switch of it has nodes"));
+  EXPECT_THAT(error_of("SwitchName=a Nodes=x Nodes=y\n"), HasSubstr("tree:1: 'nodes' is there twice"));
+  EXPECT_THAT(error_of("SwitchName=a[1 Nodes=x[1,3]\n"), HasSubstr("tree:1: a '[' is not closed"));
+  EXPECT_THAT(error_of("SwitchName=a Nodes=x BlockName=b\n"), HasSubstr("tree:1: a switch and a block"));
+  EXPECT_THAT(error_of("- {topology: a, tree: {switches: [{switch: s, nodes: x}]}}\n"
+                       "- {topology: b, tree: {switches: [{switch: s, nodes: y}]}}\n"),
+              HasSubstr("tree:2: it has several trees"));
+  EXPECT_THAT(error_of("- {topology: a, tree: {switches: [{switch: s, node: x}]}}\n"), HasSubstr("'node'"));
+  EXPECT_THAT(error_of("- {topology: a, tree: {switches: [{switch: s, nodes: [x, y]}]}}\n"),
+              HasSubstr("found a list"));
   EXPECT_THAT(error_of("- {a: "), HasSubstr("tree:1"));
 }
 
