@@ -208,11 +208,12 @@ void Sweep::plan_settling() {
   if (settlings_++ == 0 || verdict == Verdict::healthy || verdict == Verdict::unknown)
     add(pings_.settle(hypotheses));
   add(load_.press(assessment));
+  if (stages_.empty()) settlings_ = kMaxSettlings;  // the same data would raise no more
 }
 
 /// Who held a pattern back; flows over what is found at fault were held back there.
 void Sweep::note_slow_nics() {
-  if (in_.options.pattern == LoadPattern::links) return;
+  if (in_.options.pattern == LoadPattern::links || results_.flows.flows.empty()) return;
   const auto found = slow_channels(
       assess(in_.fabric, results_.observations, in_.options.tolerate, diagnosis::Purpose::settling));
   auto flows = results_.flows.flows;

@@ -22,9 +22,9 @@ double CountClimb::from_here() {
     if (round > 0) state_.learn();
     state_.start_round();
     climb();
+    if (round > 0 && before == state_.faulty()) break;
     swap_all();
     if (moves_.shift_all()) climb();
-    if (round > 0 && before == state_.faulty()) break;
   }
   return state_.objective();
 }
@@ -80,32 +80,65 @@ void CountClimb::climb() {
   }
 }
 
-/// Adds, best first, every suspect with a gain that shares no lossy row with one added in this pass.
+/// Adds, best first, every suspect with a gain that shares no lossy row with one added in this pass. What is
+/// added makes the rest gain less rather than more: first those that last gained are looked at again, and all
+/// only where none of them does.
 bool CountClimb::add_best() {
-  std::vector<std::pair<double, std::uint32_t>> candidates;
+  if (add_of(gained_last())) return true;
   for (std::uint32_t i = 0; i < state_.hazards(); ++i)
-    if (!state_.is_faulty(i) && state_.refreshed(i).gain > 0)
-      candidates.emplace_back(state_.refreshed(i).weight, i);
-  std::ranges::stable_sort(candidates, std::ranges::greater{}, &std::pair<double, std::uint32_t>::first);
+    if (!state_.is_faulty(i)) state_.refreshed(i);
+  return add_of(gained_last());
+}
+
+std::vector<CountClimb::Candidate> CountClimb::gained_last() const {
+  std::vector<Candidate> found;
+  for (std::uint32_t i = 0; i < state_.hazards(); ++i)
+    if (const auto& score = state_.last_score(i); !state_.is_faulty(i) && score.gain > 0)
+      found.push_back({score.weight, i});
+  return found;
+}
+
+bool CountClimb::add_of(std::vector<Candidate> candidates) {
+  const auto is_worse = [](const Candidate& one, const Candidate& other) {
+    return one.weight < other.weight || (one.weight == other.weight && one.hazard > other.hazard);
+  };
+  std::ranges::make_heap(candidates, is_worse);
   ++pass_;
   bool added = false;
-  for (const auto& [weight, i] : candidates) {
-    const auto rows = state_.problem().rows_of(state_.model().suspect_of(i));
+  while (!candidates.empty()) {
+    std::ranges::pop_heap(candidates, is_worse);
+    Candidate& best = candidates.back();
+    const auto rows = state_.problem().rows_of(state_.model().suspect_of(best.hazard));
     const auto taken = [this](const CountProblem::Cell& cell) { return row_taken_[cell.index] == pass_; };
     const bool clash = std::ranges::any_of(rows, taken);
+    if (!clash) {
+      const auto& score = state_.refreshed(best.hazard);
+      const bool is_less = score.weight < best.weight;
+      best.weight = score.weight;
+      if (score.gain <= 0) {
+        candidates.pop_back();
+        continue;
+      }
+      if (is_less) {
+        std::ranges::push_heap(candidates, is_worse);
+        continue;
+      }
+      state_.add(best.hazard), added = true;
+    }
     for (const auto& cell : rows) row_taken_[cell.index] = pass_;
-    if (clash) continue;
-    state_.add(i);
-    added = true;
+    candidates.pop_back();
   }
   return added;
 }
 
 void CountClimb::swap_all() {
+  double worth = -1e300;
   for (int move = 0; move < 16; ++move) {
     bool swapped = false;
     const auto faults = state_.faults();
     if (faults.size() > kMaxSwapped) return;
+    const auto kept = state_.keep();
+    if (move == 0) worth = state_.objective();
     for (const std::uint32_t fault : faults) {
       const std::uint32_t best = state_.stand_ins(fault).front().hazard;
       if (best == fault) continue;
@@ -115,6 +148,12 @@ void CountClimb::swap_all() {
     }
     if (!swapped) return;
     climb();
+    const double now = state_.objective();
+    if (now <= worth) {
+      state_.restore(kept);
+      return;
+    }
+    worth = now;
   }
 }
 

@@ -30,7 +30,13 @@ class CountClimb {
 
  private:
   void climb();
+  struct Candidate {
+    double weight = 0;
+    std::uint32_t hazard = 0;
+  };
   bool add_best();
+  std::vector<Candidate> gained_last() const;
+  bool add_of(std::vector<Candidate> candidates);
   void swap_all();
   void add_likeliest();
   void settle(double least);

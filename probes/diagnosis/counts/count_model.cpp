@@ -9,14 +9,10 @@ namespace {
 
 constexpr std::uint32_t kDirectLosses = 8;  // up to here powers are multiplied out
 constexpr double kMaxChoose = 1e60;         // and binomial coefficients kept as numbers
-constexpr double kFoldAbove = 1e120;
 constexpr double kMaxLogBytes = 700.0;
-constexpr double kNothingBeside = -37.0;  // nats: 1 + exp(-37) is 1 to the last digit
 /// Of rows into a host that dropped packets, those of which it dropped many more, or fewer, than of others.
 constexpr double kDroppedUnevenly = 0.1;
-constexpr double kNoBurst = -1e4;     // nats: of a row whose host dropped all that it lost
-constexpr double kFewEvents = 100.0;  // of bursts in a row: beyond, one of them lost its packets surely
-constexpr double kMinBurst = 3.0;     // nats by which a burst must explain a row better to be looked at
+constexpr double kNoBurst = -1e4;  // nats: of a row whose host dropped all that it lost
 /// Strays before any data: one observation in 2,000.
 constexpr double kPriorStrays = 0.5;
 constexpr double kPriorRows = 1000.0;
@@ -42,12 +38,6 @@ double log_choose(double n, double k) {
 double log_binomial(double k, double n) {
   if (k >= n) return 0.0;
   return log_choose(n, k) + k * std::log(k / n) + (n - k) * std::log1p(-k / n);
-}
-
-double power(double base, std::uint32_t exponent) {
-  double result = base;
-  for (std::uint32_t i = 1; i < exponent; ++i) result *= base;
-  return result;
 }
 
 double log_add(double a, double b) {
@@ -90,7 +80,8 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
     }
   for (std::uint32_t s = 0; s < suspects(); ++s) exposed_.push_back(problem.exposure(s));
   profile_.resize(grid_.size());
-  product_.resize(grid_.size());
+  for (auto* const by_share : {&own_, &at_}) by_share->resize(problem.shares.size());
+  for (auto* const by_point : {&product_, &lost_, &power_}) by_point->resize(grid_.size());
   burst_term_.resize(problem.row_count());
   log_burst_term_.resize(problem.row_count());
   sum_rows();
@@ -164,72 +155,28 @@ void CountModel::fold_bursts(std::uint32_t row) {
 }
 
 void CountModel::set_hazard(std::uint32_t i, double hazard) {
+  const auto before = spreads(hazard_[i], own_), now = spreads(hazard, at_);
   for (const auto& cell : problem_.rows_of(suspect_of(i))) {
-    const double share = problem_.shares[cell.share];
     if (is_burst(i)) {
+      const double share = problem_.shares[cell.share];
       row_burst_[cell.index] = std::max(row_burst_[cell.index] + share * (hazard - hazard_[i]), 0.0);
       fold_bursts(cell.index);
     } else {
-      row_hazard_[cell.index] += spread(share, hazard) - spread(share, hazard_[i]);
+      row_hazard_[cell.index] += now[cell.share] - before[cell.share];
     }
   }
   hazard_[i] = hazard;
 }
 
-/// What a row's path loses without a suspect that `share` of it crosses and whose hazard is `own`.
-double CountModel::others(std::uint32_t row, double share, double own) const {
-  return std::max(row_hazard_[row] - spread(share, own), kMinHazard);
+std::span<const double> CountModel::spreads(double hazard, std::vector<double>& by_share) const {
+  for (std::size_t share = 0; share < problem_.shares.size(); ++share)
+    by_share[share] = spread(problem_.shares[share], hazard);
+  return by_share;
 }
 
-std::span<const double> CountModel::profile(std::uint32_t i) const {
-  if (is_burst(i)) return burst_profile(suspect_of(i));
-  const std::size_t points = grid_.size();
-  std::ranges::fill(profile_, 0.0);
-  std::ranges::fill(product_, 1.0);
-  double by_bursts = 0;
-  const auto fold = [&] {
-    for (std::size_t g = 0; g < points; ++g) {
-      profile_[g] += std::log(product_[g]);
-      product_[g] = 1.0;
-    }
-  };
-  for (const auto& cell : problem_.rows_of(i)) {
-    const std::uint32_t row = cell.index;
-    const std::uint32_t k = problem_.k[row];
-    const double pass = std::exp(-others(row, problem_.shares[cell.share], hazard_[i]));
-    const double* passed = &passed_[cell.share * points];
-    const double burst = burst_term_[row];
-    const double choose = choose_[row];
-    if (choose > 0 && k == 1 && burst < kFoldAbove) {
-      for (std::size_t g = 0; g < points; ++g) product_[g] *= choose * (1.0 - pass * passed[g]) + burst;
-    } else if (choose > 0 && burst < kFoldAbove) {
-      for (std::size_t g = 0; g < points; ++g)
-        product_[g] *= choose * power(1.0 - pass * passed[g], k) + burst;
-    } else {
-      // In units of a burst: what is far above it needs no sum, and what is far below it adds nothing; nor
-      // does it at any smaller hazard.
-      const double log_burst = log_burst_term_[row];
-      const double log_rest = log_choose_[row] - log_burst;
-      by_bursts += log_burst;
-      for (std::size_t g = points; g-- > 0;) {
-        const double above = log_rest + k * std::log(1.0 - pass * passed[g]);
-        if (above <= kNothingBeside) break;
-        if (above > -kNothingBeside)
-          profile_[g] += above;
-        else
-          product_[g] *= 1.0 + std::exp(above);
-        if (product_[g] > kFoldAbove) profile_[g] += std::log(product_[g]), product_[g] = 1.0;
-      }
-    }
-    // Every factor rises with the hazard: the ends bound all.
-    if (product_[points - 1] > kFoldAbove || product_[0] < 1.0 / kFoldAbove) fold();
-  }
-  fold();
-  for (double& height : profile_) height += by_bursts;
-  for (std::size_t share = 0; share < problem_.shares.size(); ++share)
-    if (const double survivors = problem_.survivors(i, share); survivors > 0)
-      for (std::size_t g = 0; g < points; ++g) profile_[g] -= survivors * spread_[share * points + g];
-  return profile_;
+/// What a row's path loses without a suspect that a share of it crosses: `own`, by share, is the suspect's.
+double CountModel::others(const CountProblem::Cell& cell, std::span<const double> own) const {
+  return std::max(row_hazard_[cell.index] - own[cell.share], kMinHazard);
 }
 
 double CountModel::log_single(std::uint32_t row) const {
@@ -237,100 +184,26 @@ double CountModel::log_single(std::uint32_t row) const {
   return log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d));
 }
 
-std::span<const double> CountModel::burst_profile(std::uint32_t suspect) const {
-  const std::size_t points = grid_.size();
-  const double own = hazard_[suspect + suspects()];
-  for (std::size_t g = 0; g < points; ++g) profile_[g] = -exposed_[suspect] * grid_.hazard(g);
-  std::ranges::fill(product_, 1.0);
-  for (const auto& cell : problem_.rows_of(suspect)) {
-    const std::uint32_t row = cell.index;
-    const double share = problem_.shares[cell.share];
-    const double even = 1.0 / (1.0 - stray_of(row));  // odds of a stray against none, and one
-    const double rest = problem_.n[row] * std::max(row_burst_[row] - share * own, 0.0);
-    const double single = log_single(row);
-    const double top = std::max(single, log_burst_[row]);
-    const double as_single = std::exp(single - top), as_burst = std::exp(log_burst_[row] - top);
-    for (std::size_t g = 0; g < points; ++g) {
-      const double events = rest + problem_.n[row] * share * grid_.hazard(g);
-      if (events < kFewEvents)
-        product_[g] *= as_single + as_burst * std::max(even * std::exp(events) - 1.0, 0.0);
-      else
-        profile_[g] += events + log_burst_[row] - top;
-      if (product_[g] > kFoldAbove || product_[g] < 1.0 / kFoldAbove)
-        profile_[g] += std::log(product_[g]), product_[g] = 1.0;
-    }
-  }
-  for (std::size_t g = 0; g < points; ++g) profile_[g] += std::log(product_[g]);
-  return profile_;
-}
-
-/// The best hazard is below lost / survived, where it alone explains every loss, and (1 - exp(-e - d)) /
-/// (1 - exp(-e)) <= 1 + d / e. Bursts are looked for only where single losses explain a row badly.
-bool CountModel::may_gain(std::uint32_t i, double wanted) const {
-  const auto rows = problem_.rows_of(suspect_of(i));
-  if (is_burst(i)) {
-    double sum = 0;
-    for (const auto& cell : rows)
-      sum += std::max(
-          log_burst_[cell.index] - std::max(log_single(cell.index), log_burst_term_[cell.index]) - kMinBurst,
-          0.0);
-    return sum > 0 && sum + kMinBurst * static_cast<double>(rows.size()) >= wanted;
-  }
-  double lost = 0, sum = 0;
-  for (const auto& cell : rows) lost += problem_.k[cell.index];
-  const double most = lost / std::max(problem_.survivors(i), 1e-9);
-  for (const auto& cell : rows) {
-    if (sum >= wanted) break;
-    const double rest = others(cell.index, problem_.shares[cell.share], hazard_[i]);
-    sum += problem_.k[cell.index] * std::log1p(most / rest);
-  }
-  return sum >= wanted;
-}
-
-/// Of single losses over paths of one share the likelihood has one top, and where it falls at `least` that is
-/// behind. Bursts beside them only make what a hazard gains smaller.
-double CountModel::most_gained_from(std::uint32_t i, double least) const {
-  constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  const auto cells = problem_.rows_of(suspect_of(i));
-  if (is_burst(i) || cells.empty() || least <= healthy_hazard(i)) return kUnknown;
-  const std::uint8_t only = cells.front().share;
-  for (std::size_t share = 0; share < problem_.shares.size(); ++share)
-    if (share != only && problem_.survivors(i, share) > 0) return kUnknown;
-  const double share = problem_.shares[only], survivors = problem_.survivors(i, only);
-  const double at = spread(share, least), healthy = spread(share, healthy_hazard(i));
-  double rises = 0;
-  for (const auto& cell : cells) {
-    if (cell.share != only) return kUnknown;
-    rises += problem_.k[cell.index] / std::expm1(others(cell.index, share, hazard_[i]) + at);
-    if (rises > survivors) return kUnknown;
-  }
-  double gained = -survivors * (at - healthy);
-  for (const auto& cell : cells) {
-    const double rest = others(cell.index, share, hazard_[i]);
-    gained += problem_.k[cell.index] * std::log(std::expm1(-rest - at) / std::expm1(-rest - healthy));
-  }
-  return gained;
-}
-
 double CountModel::value(std::uint32_t i, double hazard) const {
   const std::uint32_t suspect = suspect_of(i);
   double sum = is_burst(i) ? -exposed_[suspect] * hazard : 0.0;
+  const auto own = spreads(hazard_[i], own_), at = spreads(hazard, at_);
   for (const auto& cell : problem_.rows_of(suspect)) {
     const std::uint32_t row = cell.index;
-    const double share = problem_.shares[cell.share];
     if (is_burst(i)) {
+      const double share = problem_.shares[cell.share];
       const double rest = std::max(row_burst_[row] - share * hazard_[i], 0.0);
       sum += log_add(log_single(row),
                      log_burst_odds(row, problem_.n[row] * (rest + share * hazard)) + log_burst_[row]);
     } else {
-      const double d = others(row, share, hazard_[i]) + spread(share, hazard);
+      const double d = others(cell, own) + at[cell.share];
       sum += log_add(log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d)), log_burst_term_[row]);
     }
   }
   if (is_burst(i)) return sum;
   for (std::size_t share = 0; share < problem_.shares.size(); ++share)
     if (const double survivors = problem_.survivors(suspect, share); survivors > 0)
-      sum -= survivors * spread(problem_.shares[share], hazard);
+      sum -= survivors * at[share];
   return sum;
 }
 

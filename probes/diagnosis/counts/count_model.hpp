@@ -27,6 +27,9 @@ struct BackgroundPrior {
 /// channels, for most faults harm the other half; then from all that fit in with these.
 double first_background(const CountProblem& problem, const std::vector<double>& lost);
 
+/// Nats: beside 1, exp of this changes not even the last digit.
+inline constexpr double kNothingBeside = -37.0;
+
 class CountModel {
  public:
   /// The problem must outlive this. All channels start at the same hazard, estimated from the
@@ -47,8 +50,9 @@ class CountModel {
   /// False: no value of this hazard raises the log-likelihood above that of none by so much; cheap.
   bool may_gain(std::uint32_t i, double wanted) const;
   /// No value of a hazard d from `least` on raises the log-likelihood above that of a healthy one by more
-  /// than this; infinite where no such bound is known. One exponential a row, where a profile takes dozens.
-  double most_gained_from(std::uint32_t i, double least) const;
+  /// than this. It is made no closer than to tell whether it is below `wanted`; infinite where no bound is
+  /// known. A few logarithms a row, where a profile takes dozens.
+  double most_gained_from(std::uint32_t i, double least, double wanted) const;
   /// The same as profile at one value; the constant is another one.
   double value(std::uint32_t i, double hazard) const;
   /// Log-likelihood of all counts.
@@ -78,13 +82,17 @@ class CountModel {
   double row_burst(std::uint32_t row) const { return row_burst_[row]; }
 
  private:
-  double others(std::uint32_t row, double share, double own) const;
+  /// A suspect's hazard as that of paths of which each share crosses it.
+  std::span<const double> spreads(double hazard, std::vector<double>& by_share) const;
+  double others(const CountProblem::Cell& cell, std::span<const double> own) const;
   double log_single(std::uint32_t row) const;
   /// The chance of a burst in a row that no channel explains: where its host dropped most of what it lost,
   /// the rest is likely to be of the same kind.
   double stray_of(std::uint32_t row) const;
   double log_burst_odds(std::uint32_t row, double events) const;
   void fold_bursts(std::uint32_t row);
+  void multiply_by(double times, std::uint32_t k, double beside) const;
+  double multiply_by_scaled(std::uint32_t row) const;
   std::span<const double> burst_profile(std::uint32_t suspect) const;
   void share_out(const std::vector<bool>& faulty);
   void learn_spread(const std::vector<bool>& faulty);
@@ -112,6 +120,14 @@ class CountModel {
   std::vector<std::vector<double>> healthy_;  // by number of channels
   mutable std::vector<double> profile_;
   mutable std::vector<double> product_;
+  mutable std::vector<double> lost_;  // of a row, by point: the share of its packets
+  mutable std::vector<double> power_;
+  mutable std::vector<double> own_, at_;  // by share
+  struct Line {
+    double k, rest, rise;
+  };
+  class Lines;
+  mutable std::vector<Line> lines_;  // by row of a suspect
 };
 
 }  // namespace weft::diagnosis

@@ -36,7 +36,7 @@ CountState::CountState(const CountProblem& problem, const CountPriors& priors,
   forbidden_.assign(problem.suspects.size(), false);
   faulty_.assign(hazards, false);
   score_.assign(hazards, Score{});
-  stale_.assign(hazards, true);
+  outdated_.assign(problem.suspects.size(), kAllOutdated);
 }
 
 void CountState::learn() { model_.learn_background(faulty_); }
@@ -168,25 +168,24 @@ double CountState::at_hazard(std::span<const double> profile, double hazard) con
 
 /// No fault of a healthy suspect has this weight or more: seen without its profile.
 bool CountState::is_out_of_reach(std::uint32_t i, double weight) const {
-  const double odds = log_odds(i);
-  if (!model_.may_gain(i, weight - odds)) return true;
+  const double wanted = weight - log_odds(i);
+  if (!model_.may_gain(i, wanted)) return true;
   const double dead = model_.is_burst(i) ? 0.0 : std::max(priors_.dead[i], 0.0);
-  return model_.most_gained_from(i, fault_from_) + odds + dead + kLogMaxCrowd < weight;
+  const double at_most = wanted - dead - kLogMaxCrowd;
+  return model_.most_gained_from(i, fault_from_, at_most) < at_most;
 }
 
 const CountState::Score& CountState::refreshed(std::uint32_t i) {
-  if (!stale_[i]) return score_[i];
-  stale_[i] = false;
+  if (!is_outdated(i, kScore)) return score_[i];
+  brought_up_to_date(i, kScore);
   const bool hopeless = !faulty_[i] && is_out_of_reach(i, kHopeless);
   return score_[i] = hopeless ? Score{} : score_of(i);
 }
 
 void CountState::set_hazard(std::uint32_t i, double hazard) {
   model_.set_hazard(i, hazard);
-  const std::uint32_t suspects = model_.suspects();
   for (const auto& cell : problem().rows_of(model_.suspect_of(i)))
-    for (const auto& other : problem().suspects_of(cell.index))
-      stale_[other.index] = stale_[other.index + suspects] = true;
+    for (const auto& other : problem().suspects_of(cell.index)) outdated_[other.index] = kAllOutdated;
 }
 
 double CountState::best_hazard(std::uint32_t i) {
@@ -250,14 +249,6 @@ void CountState::remove(std::uint32_t i) {
   mark(i, false);
   std::erase(faults_, i);
   set_hazard(i, model_.healthy_hazard(i));
-}
-
-bool CountState::all_faulty(std::span<const std::uint32_t> hazards) const {
-  return std::ranges::all_of(hazards, [this](std::uint32_t i) { return is_faulty(i); });
-}
-
-bool CountState::any_faulty(std::span<const std::uint32_t> hazards) const {
-  return std::ranges::any_of(hazards, [this](std::uint32_t i) { return is_faulty(i); });
 }
 
 bool CountState::lose_singly(std::span<const std::uint32_t> hazards) const {
@@ -330,10 +321,10 @@ void CountState::refit(int sweeps) {
   for (int sweep = 0; moved && sweep < sweeps; ++sweep) {
     moved = false;
     for (const std::uint32_t fault : faults_) {
+      if (!is_outdated(fault, kFit)) continue;
       const double hazard = best_hazard(fault);
-      if (std::abs(hazard - model_.hazard(fault)) <= kSame * hazard) continue;
-      set_hazard(fault, hazard);
-      moved = true;
+      if (std::abs(hazard - model_.hazard(fault)) > kSame * hazard) set_hazard(fault, hazard), moved = true;
+      brought_up_to_date(fault, kFit);
     }
   }
 }
@@ -370,9 +361,13 @@ std::vector<CountState::StandIn> CountState::stand_ins(std::uint32_t fault) {
 }
 
 double CountState::likelihood() {
-  for (std::uint32_t s = 0; s < model_.suspects(); ++s)
-    if (!faulty_[s]) model_.set_hazard(s, model_.healthy_hazard(s));
-  refresh_all();
+  bool moved = false;
+  for (std::uint32_t s = 0; s < model_.suspects(); ++s) {
+    if (faulty_[s] || model_.hazard(s) == model_.healthy_hazard(s)) continue;
+    model_.set_hazard(s, model_.healthy_hazard(s));
+    moved = true;
+  }
+  if (moved) refresh_all();
   return model_.log_likelihood();
 }
 

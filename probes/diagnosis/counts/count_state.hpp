@@ -2,6 +2,7 @@
 // the whole is worth. The moves of the search (count_search) are made here; one thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -76,8 +77,12 @@ class CountState {
   const std::vector<bool>& faulty() const { return faulty_; }
   const std::vector<std::uint32_t>& faults() const { return faults_; }
 
-  bool all_faulty(std::span<const std::uint32_t> hazards) const;
-  bool any_faulty(std::span<const std::uint32_t> hazards) const;
+  bool all_faulty(std::span<const std::uint32_t> hazards) const {
+    return std::ranges::all_of(hazards, [this](std::uint32_t i) { return is_faulty(i); });
+  }
+  bool any_faulty(std::span<const std::uint32_t> hazards) const {
+    return std::ranges::any_of(hazards, [this](std::uint32_t i) { return is_faulty(i); });
+  }
   /// Some there are, and none of these suspects loses packets in bursts.
   bool lose_singly(std::span<const std::uint32_t> hazards) const;
 
@@ -121,7 +126,9 @@ class CountState {
   Score score_of(std::uint32_t i);
   /// The same, kept until something changes; the least score where a fault is out of the question.
   const Score& refreshed(std::uint32_t i);
-  void refresh_all() { std::fill(stale_.begin(), stale_.end(), true); }
+  /// As it was when it was last asked for.
+  const Score& last_score(std::uint32_t i) const { return score_[i]; }
+  void refresh_all() { std::ranges::fill(outdated_, kAllOutdated); }
 
   struct StandIn {
     Score score;
@@ -138,6 +145,16 @@ class CountState {
   double objective();
 
  private:
+  static constexpr std::uint8_t kScore = 1, kFit = 2, kAllOutdated = 15;
+  std::uint8_t bit(std::uint32_t i, std::uint8_t what) const {
+    return static_cast<std::uint8_t>(model_.is_burst(i) ? what << 2 : what);
+  }
+  bool is_outdated(std::uint32_t i, std::uint8_t what) const {
+    return (outdated_[model_.suspect_of(i)] & bit(i, what)) != 0;
+  }
+  void brought_up_to_date(std::uint32_t i, std::uint8_t what) {
+    outdated_[model_.suspect_of(i)] &= static_cast<std::uint8_t>(~bit(i, what));
+  }
   void expect_faults_from(double floor);
   double log_odds(std::uint32_t i) const;
   void mark(std::uint32_t i, bool faulty);
@@ -174,7 +191,9 @@ class CountState {
   std::vector<std::pair<std::uint32_t, double>> in_crowd_;  // those in crowds_, with their hazards there
   std::vector<double> own_prior_;
   std::vector<Score> score_;
-  std::vector<bool> stale_;
+  /// By suspect: what of it (losing singly, or in bursts) was found before something changed that shares a
+  /// lossy row with it.
+  std::vector<std::uint8_t> outdated_;
 };
 
 }  // namespace weft::diagnosis
