@@ -31,6 +31,7 @@ constexpr Piece kPieces[] = {
     {"partial_hosts", bench_partial_hosts},
     {"flaps", bench_flaps},
     {"excuse", bench_excuse},
+    {"half_bad", bench_half_bad},
 };
 
 /// Null: `options` are read.

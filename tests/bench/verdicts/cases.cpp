@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "tests/bench/verdicts/pieces.hpp"
 
@@ -91,6 +92,48 @@ void bench_dead_transmitter(const VerdictOptions& options, Figures& figures) {
         return !claims.names.empty() && std::ranges::all_of(claims.names, is_it);
       });
   add_count(figures, "dead_transmitter", share);
+}
+
+void bench_half_bad(const VerdictOptions& options, Figures& figures) {
+  constexpr std::size_t kEvery = 50;  // of the other pieces' seeds: each takes as long as all of theirs
+  const std::size_t count = std::max<std::size_t>(options.seeds / kEvery, 1);
+  Share named, wrong, healthy;
+  const auto make = [](const SmallFabric& fabric, Random& random) {
+    SweepCase one{.fabric = &fabric, .load = session::LoadLevel::none};
+    for (std::uint32_t link = 0; link < fabric.fabric.link_count(); ++link) {
+      const ChannelId channel = Fabric::a_to_b(LinkId(link));
+      if (fabric.fabric.is_host(fabric.fabric.source_node(channel)) ||
+          fabric.fabric.is_host(fabric.fabric.target_node(channel)))
+        continue;
+      one.faults.push_back(fault_on(channel, true));
+      one.faults.back().loss = Fraction(uniform(random, 0.05, 0.6));
+    }
+    std::ranges::shuffle(one.faults, random);
+    one.faults.resize(one.faults.size() / 2);
+    return one;
+  };
+  const auto is_right = [&](const SweepCase& one, const Swept& swept) -> std::optional<bool> {
+    const Fabric& fabric = one.fabric->fabric;
+    Claims claims = claims_in(one, swept);
+    for (const auto& [node, cause] : claims.switches)
+      for (const ChannelId channel : fabric.channels_at(node)) claims.names.push_back({{channel}, cause});
+    std::set<LinkId> bad, said;
+    for (const FaultSpec& fault : one.faults) bad.insert(fault.link);
+    for (const Name& name : claims.names)
+      for (const ChannelId channel : name.channels) said.insert(Fabric::link_of(channel));
+    for (const LinkId link : bad) named.add(said.contains(link));
+    for (const LinkId link : said) wrong.add(!bad.contains(link));
+    healthy.add(swept.report.diagnosis.verdict == Verdict::healthy);
+    return bad == said;
+  };
+  VerdictOptions one_by_one = options;
+  one_by_one.threads = 1;
+  const double took = cpu_milliseconds(
+      [&] { run_cases(one_by_one, "half_bad", count, std::vector{three_pods()}, make, is_right); });
+  figures.add("half_bad_healthy", static_cast<double>(healthy.good), "0");
+  figures.add("half_bad_named", named.value(), ".97");
+  figures.add("half_bad_wrong", wrong.value(), "at most .01");
+  figures.add("half_bad_seconds", took / 1e3 / static_cast<double>(count), "at most 90");
 }
 
 void bench_mtu(const VerdictOptions& options, Figures& figures) {

@@ -124,6 +124,13 @@ std::vector<SmallFabric> small_fabrics() {
   return all;
 }
 
+SmallFabric three_pods() {
+  return made(
+      "three_pods", "clos: {pods: 3, leaves: 3, spines: 3, cores: 9, hosts_per_leaf: 3}",
+      make_pod_clos(
+          {.name = "three_pods", .pods = 3, .leaves = 3, .spines = 3, .cores = 9, .hosts_per_leaf = 3}));
+}
+
 std::vector<DrawnFault> draw_faults(const Fabric& fabric, const std::vector<LinkId>& cables, Kind kind,
                                     Ways ways, Random& random) {
   std::vector<DrawnFault> faults;

@@ -22,6 +22,8 @@ struct SmallFabric {
 };
 /// 2x2, 2x4, 3x2, 4x4, 6x6 (2 hosts a leaf), two pods, rails.
 std::vector<SmallFabric> small_fabrics();
+/// Of 54 cables between switches.
+SmallFabric three_pods();
 
 enum class Kind { loss, down, rate, delay, mixed };
 inline constexpr Kind kKinds[] = {Kind::loss, Kind::down, Kind::rate, Kind::delay, Kind::mixed};

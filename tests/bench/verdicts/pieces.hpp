@@ -27,6 +27,8 @@ void bench_even_loss(const VerdictOptions& options, Figures& figures);
 void bench_partial_hosts(const VerdictOptions& options, Figures& figures);
 /// A cable that is down and comes back, over and over.
 void bench_flaps(const VerdictOptions& options, Figures& figures);
+/// Half of all cables between the switches of three pods lose 5 to 60 %; how long it takes to tell.
+void bench_half_bad(const VerdictOptions& options, Figures& figures);
 /// A host that its own machine holds up: no channel's fault.
 void bench_excuse(const VerdictOptions& options, Figures& figures);
 
