@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -23,7 +24,10 @@ struct Together {
 
 class Comparison {
  public:
-  Comparison(const Fabric& found, const files::SwitchTree& tree) : found_(found), tree_(tree) {}
+  Comparison(const Fabric& found, const files::SwitchTree& tree) : found_(found), tree_(tree) {
+    for (std::uint32_t i = 0; i < found.node_count(); ++i)
+      by_short_name_[without_domain(found.name_of(NodeId(i)))].push_back(NodeId(i));
+  }
 
   TreeComparison take() && {
     if (found_.hosts().empty())
@@ -42,6 +46,18 @@ class Comparison {
  private:
   using Under = std::vector<std::pair<std::size_t, std::string>>;  // switches of the tree, and a host of each
 
+  static std::string without_domain(const std::string& name) { return name.substr(0, name.find('.')); }
+
+  /// A name with a domain is that of the one node without, and the other way round.
+  std::optional<NodeId> node_named(const std::string& name) const {
+    if (const auto node = found_.find_node(name)) return *node;
+    const auto alike = by_short_name_.find(without_domain(name));
+    if (alike == by_short_name_.end() || alike->second.size() != 1) return std::nullopt;
+    const std::string& its = found_.name_of(alike->second.front());
+    const bool one_has_none = name.find('.') == std::string::npos || its.find('.') == std::string::npos;
+    return one_has_none ? std::optional(alike->second.front()) : std::nullopt;
+  }
+
   std::set<NodeId> switches_of(NodeId host) const {
     std::set<NodeId> switches;
     for (const ChannelId channel : found_.channels_from(host))
@@ -53,7 +69,7 @@ class Comparison {
     std::vector<Together> alone;
     std::map<NodeId, std::uint32_t> first_at;
     for (const std::string& name : one.hosts) {
-      const auto host = found_.find_node(name);
+      const auto host = node_named(name);
       if (!host) {
         missing_.push_back(name);
       } else if (!found_.is_host(*host)) {
@@ -96,9 +112,8 @@ class Comparison {
   }
 
   const std::string& host_at(const Together& group, NodeId node) const {
-    return *std::ranges::find_if(group.hosts, [&](const std::string& name) {
-      return switches_of(*found_.find_node(name)).contains(node);
-    });
+    return *std::ranges::find_if(
+        group.hosts, [&](const std::string& name) { return switches_of(*node_named(name)).contains(node); });
   }
 
   void tell_missing() {
@@ -128,6 +143,7 @@ class Comparison {
 
   const Fabric& found_;
   const files::SwitchTree& tree_;
+  std::map<std::string, std::vector<NodeId>> by_short_name_;
   std::map<NodeId, Under> hosts_at_;  // by switch, whose hosts of the tree are there as a rule
   std::vector<std::string> missing_;
   std::set<NodeId> named_;

@@ -52,6 +52,11 @@ class TreeReader {
   }
 
   Result<SwitchTree> finish() && {
+    if (tree_.switches.empty() && blocks_ > 0)
+      return fail(ErrorKind::invalid_input,
+                  "{}: it has blocks alone (topology/block: NVLink domains), which say nothing of switches: "
+                  "expected a tree",
+                  tree_.source);
     if (tree_.switches.empty())
       return fail(ErrorKind::invalid_input,
                   "{}: no switch of it has nodes: expected `SwitchName=NAME Nodes=LIST` (topology.conf) or "
@@ -91,22 +96,32 @@ struct Setting {
   std::string_view value;
 };
 
-/// `KEY=VALUE` of a line, up to the next blank outside brackets.
-std::optional<Setting> take_setting(std::string_view& rest) {
+void skip_blanks(std::string_view& rest) {
   while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
+}
+
+/// `KEY=VALUE` of a line, up to the next blank outside brackets; blanks may stand beside the equals sign.
+std::optional<Setting> take_setting(std::string_view& rest) {
+  skip_blanks(rest);
   if (rest.empty()) return std::nullopt;
   std::size_t end = 0;
+  while (end < rest.size() && rest[end] != '=' && !is_blank(rest[end])) ++end;
+  Setting setting{lower(rest.substr(0, end)), {}};
+  rest.remove_prefix(end);
+  skip_blanks(rest);
+  if (!rest.starts_with('=')) return setting;
+  rest.remove_prefix(1);
+  skip_blanks(rest);
+  end = 0;
   for (bool inside = false; end < rest.size() && (inside || !is_blank(rest[end])); ++end)
     inside = rest[end] == '[' || (inside && rest[end] != ']');
-  const auto word = rest.substr(0, end);
+  setting.value = rest.substr(0, end);
   rest.remove_prefix(end);
-  const auto equals = std::min(word.find('='), word.size());
-  auto value = word.substr(std::min(equals + 1, word.size()));
-  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+  if (auto& value = setting.value; value.size() >= 2 && value.front() == '"' && value.back() == '"') {
     value.remove_prefix(1);
     value.remove_suffix(1);
   }
-  return Setting{lower(word.substr(0, equals)), value};
+  return setting;
 }
 
 Result<SwitchTree> parse_conf(std::string_view text, const std::string& file) {
@@ -154,6 +169,11 @@ std::optional<YamlView> value_of(YamlView map, std::string_view key) {
   return std::nullopt;
 }
 
+bool is_null(YamlView value) {
+  constexpr std::array<std::string_view, 3> kNulls{"", "~", "null"};
+  return value.kind() == YamlKind::scalar && std::ranges::find(kNulls, value.text()) != kNulls.end();
+}
+
 Result<void> read_switches(YamlView list, TreeReader& reader) {
   if (list.kind() != YamlKind::sequence)
     return list.error("switches: expected a list, found {}", list.described());
@@ -162,7 +182,7 @@ Result<void> read_switches(YamlView list, TreeReader& reader) {
     constexpr std::array<std::string_view, 3> kKeys{"switch", "nodes", "children"};
     WEFT_TRY(const auto fields, YamlFields::read(*one, "a switch", kKeys));
     const auto name = fields.find("switch"), nodes = fields.find("nodes");
-    if (!nodes) continue;
+    if (!nodes || is_null(*nodes)) continue;
     if (nodes->kind() != YamlKind::scalar)
       return nodes->error("nodes: expected a list of hosts as one text, found {}", nodes->described());
     WEFT_TRY_VOID(reader.add(one->line(), name ? name->text() : "", nodes->text()));
@@ -189,12 +209,17 @@ Result<SwitchTree> parse_yaml(std::string_view text, const std::string& file) {
 }  // namespace
 
 Result<SwitchTree> parse_switch_tree(std::string_view text, const std::string& file) {
-  // A list of YAML begins with "-"; a line of topology.conf never does.
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  // YAML begins with a list, a "---" or a directive; a line of topology.conf with a letter.
+  constexpr std::string_view kBeginsYaml = "-[{%";
   std::size_t lines = 0, line = 0;
   for (auto rest = text; !rest.empty();) {
     const std::string whole = take_line(rest, line, lines);
     const auto first = std::ranges::find_if_not(whole, is_blank);
-    if (first != whole.end()) return *first == '-' ? parse_yaml(text, file) : parse_conf(text, file);
+    if (first != whole.end())
+      return kBeginsYaml.find(*first) != std::string_view::npos ? parse_yaml(text, file)
+                                                                : parse_conf(text, file);
   }
   return fail(ErrorKind::invalid_input, "{}: it is empty", file);
 }

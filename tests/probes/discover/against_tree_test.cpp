@@ -67,6 +67,29 @@ TEST(AgainstTree, NodesOfOneSideOnlyAreUnknownAndASwitchIsNoNode) {
   EXPECT_THAT(compared.disagreements, ElementsAre("t.conf has leaf2 as a node under b, and it is a switch"));
 }
 
+TEST(AgainstTree, ANameWithADomainIsThatOfTheOneNodeWithout) {
+  EXPECT_THAT(compare_with_tree(three_leaves(), {"t.conf",
+                                                 {{"a", {"host1.dc.example", "host2"}},
+                                                  {"b", {"host3", "host4.dc.example"}},
+                                                  {"c", {"host5.a", "host6.b"}}}})
+                  .gaps,
+              IsEmpty());
+}
+
+TEST(AgainstTree, ANameWithoutADomainIsNoneOfSeveral) {
+  FabricBuilder builder("f", FabricKind::roce);
+  const NodeId leaf = builder.add_node({"leaf1", NodeKind::switch_, Tier::leaf}).value();
+  for (const char* name : {"gpu1.a", "gpu2.a", "gpu2.b"}) {
+    const auto host = builder.add_node({name, NodeKind::host, Tier::host}).value();
+    const auto nic = builder.add_next_port(host), port = builder.add_next_port(leaf);
+    ASSERT_TRUE(builder.add_link(nic, port, Bandwidth::gbit(400)));
+  }
+  const Fabric fabric = std::move(builder).build();
+  EXPECT_THAT(compare_with_tree(fabric, {"t.conf", {{"leaf1", {"gpu1", "gpu2"}}}}).gaps,
+              ElementsAre("t.conf: 1 of its nodes were not found: gpu2",
+                          "t.conf: it has none of 2 hosts: gpu2.a, gpu2.b"));
+}
+
 /// Two groups of two rails: host1 and host2 at both leaves of the first.
 TEST(AgainstTree, WithRailsHostsBelongTogetherByAnySwitchThatTheyShare) {
   FabricBuilder builder("rails", FabricKind::roce);

@@ -46,6 +46,15 @@ TEST(SwitchTree, LinesGoOnAfterABackslashAndEndAsOnWindows) {
       tree_of("SwitchName=leaf1 \\\r\n  Nodes=gpu[1-2]\r\nSwitchName=leaf2 Nodes=gpu[3-4],login\r\n"));
 }
 
+TEST(SwitchTree, IsReadAsSlurmReadsIt) {
+  expect_two_leaves(tree_of(
+      "\xEF\xBB\xBFSwitchName = leaf1 Nodes= gpu[1-2]\nSwitchName =leaf2\tNodes\t=\tgpu[3-4],login\n"));
+  expect_two_leaves(
+      tree_of("[{topology: t, tree: {switches: [{switch: spine, nodes: null, children: 'leaf[1-2]'}, "
+              "{switch: top, nodes: ~}, {switch: leaf1, nodes: 'gpu[1-2]'}, "
+              "{switch: leaf2, nodes: 'gpu[3-4],login'}]}}]\n"));
+}
+
 TEST(SwitchTree, BlocksAreLeftOutWithARemark) {
   const auto conf = tree_of("BlockName=b1 Nodes=gpu[1-4]\nBlockSizes=4\nSwitchName=leaf1 Nodes=gpu1\n");
   EXPECT_EQ(conf.switches.size(), 1u);
@@ -70,6 +79,10 @@ TEST(SwitchTree, WhatIsWrongIsNamedWithItsLine) {
               HasSubstr("tree:2: a is there twice"));
   EXPECT_THAT(error_of("SwitchName=a Nodes=x[1-\n"), HasSubstr("tree:1:"));
   EXPECT_THAT(error_of("SwitchName=a Nodes=x[1-999999]\n"), HasSubstr("more than 100000"));
+  EXPECT_THAT(error_of("BlockName=b Nodes=x\n"), HasSubstr("it has blocks alone"));
+  EXPECT_THAT(error_of("- {topology: b, block: {blocks: []}}\n"), HasSubstr("it has blocks alone"));
+  EXPECT_THAT(error_of("SwitchName a Nodes=x\n"), HasSubstr("tree:1: 'a' is not known"));
+  EXPECT_THAT(error_of("{topology: t}\n"), HasSubstr("expected a list of topologies"));
   EXPECT_THAT(error_of("Nodes=x\n"), HasSubstr("tree:1: a switch without a name"));
   EXPECT_THAT(error_of("NodeName=x CPUs=4\n"), HasSubstr("tree:1: 'nodename' is not known"));
   EXPECT_THAT(error_of("include /etc/slurm/rest.conf\n"), HasSubstr("tree:1: it includes another file"));
