@@ -87,7 +87,10 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   const auto exchanges = find_exchanges(*best, with_exchanges);
   CountState& state = best->state();
   CountResult result = weigh_answer(state);
-  leave_open(exchanges, problem, result);
+  leave_open(exchanges.groups, problem, result);
+  for (Suspicion& suspicion : result.suspicions)
+    if (const auto at = exchanges.spared.find(suspicion.suspect); at != exchanges.spared.end())
+      suspicion.probability = std::min(suspicion.probability, 1.0 / (1.0 + std::exp(-at->second)));
   if (best_is_even && result.background.mean > tolerated)
     result.even_loss = -std::expm1(-result.background.mean);
   if (result.even_loss == 0 && !is_open(result)) doubt(state, tolerated, named_from, result);

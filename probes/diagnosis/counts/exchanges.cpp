@@ -32,7 +32,7 @@ class Challenges {
   Challenges(CountClimb& climb, bool by_challenge)
       : climb_(climb), state_(climb.state()), by_challenge_(by_challenge) {}
 
-  std::vector<std::vector<Exchange>> take() {
+  Exchanges take() {
     std::vector<Exchange> all;
     for (int improved = 0; improved <= kMaxImproved; ++improved) {
       std::erase_if(all, [this](const Exchange& one) { return !state_.all_faulty(one.removed); });
@@ -41,7 +41,7 @@ class Challenges {
     }
     std::ranges::move(climb_.moves().equal_shifts(), std::back_inserter(all));
     std::ranges::move(challenged_, std::back_inserter(all));
-    return in_groups(all);
+    return {in_groups(all), std::move(spared_)};
   }
 
  private:
@@ -51,7 +51,7 @@ class Challenges {
 
   /// True: the state is a better one.
   bool challenge_each() {
-    challenged_.clear();
+    challenged_.clear(), spared_.clear();
     const auto faults = state_.faults();
     if (is_large()) return false;
     const Worth best = worth_of(state_);
@@ -61,15 +61,18 @@ class Challenges {
     all.settle();
     const double fits = all.log_likelihood();
     for (const auto& forbidden : challenges(faults)) {
-      if (is_needed(forbidden, fits)) continue;
+      if (is_needed(forbidden, fits, kept)) continue;
       auto out = forbidden;
       std::ranges::copy(replaced_, std::back_inserter(out));
       climb_.without(out, best.probable - kAsGood);
       const Worth now = worth_of(state_);
-      if (now.probable > best.probable + kBetter) {
-        challenged_.clear();
+      const bool is_simpler = state_.added_since(kept).empty();
+      const bool is_plainly_simpler = is_simpler && now.fits > best.fits - kNeeded;
+      if (now.probable > best.probable + (is_plainly_simpler ? 0.0 : kBetter)) {
+        challenged_.clear(), spared_.clear();
         return true;
       }
+      if (is_simpler) note_spared(forbidden, kept, best, now);
       auto exchange = exchange_for(kept, best, now);
       state_.restore(kept);
       state_.gather_crowds();
@@ -78,11 +81,25 @@ class Challenges {
     return false;
   }
 
-  /// However much else loses packets, these must too.
-  bool is_needed(const Suspects& suspects, double fits) const {
+  /// However much else loses packets, these must too; by so much more as losses scatter.
+  bool is_needed(const Suspects& suspects, double fits, const Kept& kept) const {
     std::vector<bool> left_out(state_.problem().suspects.size(), false);
     for (const std::uint32_t s : suspects) left_out[s] = true;
-    return !LikeliestHazards(state_.problem(), left_out, true).can_reach(fits - kNeeded);
+    const double nats = kNeeded * scatter_at({.removed = suspects, .added = {}}, kept);
+    return !LikeliestHazards(state_.problem(), left_out, true).can_reach(fits - nats);
+  }
+
+  /// A fault that is all but certain while the others lose what they were found to lose may be one that their
+  /// errors made.
+  void note_spared(const Suspects& forbidden, const Kept& kept, const Worth& best, Worth now) {
+    Exchange exchange = exchange_since(kept);
+    if (is_told_by_rivals(exchange)) return;
+    now = eased(now, best, exchange, kept);
+    if (now.fits <= best.fits - kNeeded) return;
+    const double nats = best.probable - now.probable;
+    for (const std::uint32_t s : forbidden)
+      if (std::ranges::any_of(exchange.removed, [&](auto i) { return state_.model().suspect_of(i) == s; }))
+        spared_[s] = std::min(nats, spared_.try_emplace(s, nats).first->second);
   }
 
   std::set<Suspects> challenges(const Suspects& faults) const {
@@ -99,28 +116,38 @@ class Challenges {
     return all;
   }
 
+  Exchange exchange_since(const Kept& kept) const {
+    Exchange exchange;
+    for (const auto& [fault, hazard] : kept)
+      if (!state_.is_faulty(fault)) exchange.removed.push_back(fault);
+    std::ranges::sort(exchange.removed);
+    exchange.added = state_.added_since(kept);
+    return exchange;
+  }
+
+  /// What may stand in for bursts is said by weigh_answer, but for rows that hold several.
+  bool is_told_by_rivals(const Exchange& exchange) const {
+    const auto is_burst = [this](std::uint32_t i) { return state_.model().is_burst(i); };
+    return (std::ranges::any_of(exchange.removed, is_burst) ||
+            std::ranges::any_of(exchange.added, is_burst)) &&
+           !has_many_runs(exchange);
+  }
+
+  /// Losses that scatter more than chance lets them tell by so much the less.
+  Worth eased(Worth now, const Worth& best, const Exchange& exchange, const Kept& kept) const {
+    const double by_scatter = std::max(best.fits - now.fits, 0.0) * (1 - 1 / scatter_at(exchange, kept));
+    return {now.probable + by_scatter, now.fits + by_scatter};
+  }
+
   /// What is worse than what was found by more than chance may do stands beside it only if it is no more
   /// faults.
   std::optional<Exchange> exchange_for(const Kept& kept, const Worth& best, Worth now) const {
-    std::set<std::uint32_t> before, after;
-    for (const auto& [fault, hazard] : kept) before.insert(fault);
-    for (const std::uint32_t fault : state_.faults()) after.insert(fault);
-    Exchange exchange;
-    std::ranges::set_difference(before, after, std::back_inserter(exchange.removed));
-    std::ranges::set_difference(after, before, std::back_inserter(exchange.added));
+    Exchange exchange = exchange_since(kept);
     drop_same_suspects(exchange);
     drop_same_hosts(exchange);
     const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
-    if (removed == 0 || added == 0) return std::nullopt;
-    // What may stand in for bursts is said by weigh_answer, but for rows that hold several.
-    const auto is_burst = [this](std::uint32_t i) { return state_.model().is_burst(i); };
-    const bool of_bursts =
-        std::ranges::any_of(exchange.removed, is_burst) || std::ranges::any_of(exchange.added, is_burst);
-    if (of_bursts && !has_many_runs(exchange)) return std::nullopt;
-    // Losses that scatter more than chance lets them tell by so much the less.
-    const double by_scatter = std::max(best.fits - now.fits, 0.0) * (1 - 1 / scatter_at(exchange, before));
-    now.probable += by_scatter;
-    now.fits += by_scatter;
+    if (removed == 0 || added == 0 || is_told_by_rivals(exchange)) return std::nullopt;
+    now = eased(now, best, exchange, kept);
     exchange.less_likely = best.probable - now.probable;
     if (!is_as_good(now, best) || (now.probable <= best.probable - kAsGood && added > removed))
       return std::nullopt;
@@ -187,7 +214,7 @@ class Challenges {
   }
 
   /// The most of it over the suspects of an exchange, or over any fault that shares rows with them.
-  double scatter_at(const Exchange& exchange, const std::set<std::uint32_t>& faults) const {
+  double scatter_at(const Exchange& exchange, const Kept& faults) const {
     const auto rows_of = [this](std::uint32_t hazard, std::set<std::uint32_t>& rows) {
       for (const auto& cell : state_.problem().rows_of(state_.model().suspect_of(hazard)))
         rows.insert(cell.index);
@@ -196,7 +223,7 @@ class Challenges {
     for (const Suspects* side : {&exchange.removed, &exchange.added})
       for (const std::uint32_t s : *side) rows_of(s, rows);
     double most = scatter_over(rows);
-    for (const std::uint32_t fault : faults) {
+    for (const auto& [fault, hazard] : faults) {
       std::set<std::uint32_t> its;
       rows_of(fault, its);
       if (std::ranges::any_of(its, [&](std::uint32_t row) { return rows.contains(row); }))
@@ -279,13 +306,14 @@ class Challenges {
   const bool by_challenge_;
   Suspects replaced_;  // switches, by cables of theirs
   std::vector<Exchange> challenged_;
+  std::map<std::uint32_t, double> spared_;
   std::vector<double> expected_;  // by row: the variance of its losses, were they lost one by one
   std::vector<double> squares_;   // by row: of how far they are from their mean
 };
 
 }  // namespace
 
-std::vector<std::vector<Exchange>> find_exchanges(CountClimb& climb, bool by_challenge) {
+Exchanges find_exchanges(CountClimb& climb, bool by_challenge) {
   return Challenges(climb, by_challenge).take();
 }
 

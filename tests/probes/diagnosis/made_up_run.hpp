@@ -49,20 +49,21 @@ class MadeUpRun {
 
   /// `count` observations of `packets` each, one way; with `rtt`, their round-trip times too.
   void probe(std::size_t count, std::uint64_t packets, Bytes size = Bytes(128), bool rtt = false) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto forward = random_path();
-      Observation it{.path = seen.paths.only(seen.paths.intern(forward)), .sent = packets, .size = size};
-      double pass = 1, clean = 1;
-      for (const ChannelId c : forward) {
-        const MadeUpFault& f = faults_[c.value()];
-        pass *= size > f.largest ? 0.0 : (1 - f.loss) * (1 - background);
-        clean *= 1 - f.corrupt;
-      }
-      it.lost = draw(packets, 1 - pass);
-      it.corrupt = draw(packets - it.lost, 1 - clean);
-      if (rtt && it.lost < it.sent) it.rtt = round_trip(forward);
-      seen.probes.push_back(it);
+    for (std::size_t i = 0; i < count; ++i) probe_over(random_path(), packets, size, rtt);
+  }
+  void probe_over(const std::vector<ChannelId>& forward, std::uint64_t packets, Bytes size = Bytes(128),
+                  bool rtt = false) {
+    Observation it{.path = seen.paths.only(seen.paths.intern(forward)), .sent = packets, .size = size};
+    double pass = 1, clean = 1;
+    for (const ChannelId c : forward) {
+      const MadeUpFault& f = faults_[c.value()];
+      pass *= size > f.largest ? 0.0 : (1 - f.loss) * (1 - background);
+      clean *= 1 - f.corrupt;
     }
+    it.lost = draw(packets, 1 - pass);
+    it.corrupt = draw(packets - it.lost, 1 - clean);
+    if (rtt && it.lost < it.sent) it.rtt = round_trip(forward);
+    seen.probes.push_back(it);
   }
 
   /// One load round: each path's flow offers this share of the link rate; FIFO sharing on every channel.
