@@ -61,18 +61,19 @@ class Challenges {
     all.settle();
     const double fits = all.log_likelihood();
     for (const auto& forbidden : challenges(faults)) {
-      if (is_needed(forbidden, fits, kept)) continue;
+      if (try_without(forbidden, kept, best)) {
+        challenged_.clear(), spared_.clear();
+        return true;
+      }
+      if (is_needed(forbidden, fits)) continue;
       auto out = forbidden;
       std::ranges::copy(replaced_, std::back_inserter(out));
       climb_.without(out, best.probable - kAsGood);
       const Worth now = worth_of(state_);
-      const bool is_simpler = state_.added_since(kept).empty();
-      const bool is_plainly_simpler = is_simpler && now.fits > best.fits - kNeeded;
-      if (now.probable > best.probable + (is_plainly_simpler ? 0.0 : kBetter)) {
+      if (now.probable > best.probable + kBetter) {
         challenged_.clear(), spared_.clear();
         return true;
       }
-      if (is_simpler) note_spared(forbidden, kept, best, now);
       auto exchange = exchange_for(kept, best, now);
       state_.restore(kept);
       state_.gather_crowds();
@@ -81,25 +82,31 @@ class Challenges {
     return false;
   }
 
-  /// However much else loses packets, these must too; by so much more as losses scatter.
-  bool is_needed(const Suspects& suspects, double fits, const Kept& kept) const {
+  /// However much else loses packets, these must too.
+  bool is_needed(const Suspects& suspects, double fits) const {
     std::vector<bool> left_out(state_.problem().suspects.size(), false);
     for (const std::uint32_t s : suspects) left_out[s] = true;
-    const double nats = kNeeded * scatter_at({.removed = suspects, .added = {}}, kept);
-    return !LikeliestHazards(state_.problem(), left_out, true).can_reach(fits - nats);
+    return !LikeliestHazards(state_.problem(), left_out, true).can_reach(fits - kNeeded);
   }
 
-  /// A fault that is all but certain while the others lose what they were found to lose may be one that their
-  /// errors made.
-  void note_spared(const Suspects& forbidden, const Kept& kept, const Worth& best, Worth now) {
-    Exchange exchange = exchange_since(kept);
-    if (is_told_by_rivals(exchange)) return;
-    now = eased(now, best, exchange, kept);
-    if (now.fits <= best.fits - kNeeded) return;
+  /// With nothing in their place: a fault that is all but certain while the others lose what they were found
+  /// to lose may be one that their errors made. True: so it is more probable, and the state is that.
+  bool try_without(const Suspects& forbidden, const Kept& kept, const Worth& best) {
+    state_.forbid(forbidden);
+    state_.refit(kLongFit);
+    const Worth now = worth_of(state_);
+    state_.forbid({});
+    if (now.probable > best.probable + kBetter && now.fits > best.fits - kNeeded) return true;
+    const Exchange exchange = exchange_since(kept);
+    state_.restore(kept);
+    state_.gather_crowds();
+    if (is_told_by_rivals(exchange) || now.fits <= best.fits - kNeeded) return false;
     const double nats = best.probable - now.probable;
-    for (const std::uint32_t s : forbidden)
-      if (std::ranges::any_of(exchange.removed, [&](auto i) { return state_.model().suspect_of(i) == s; }))
-        spared_[s] = std::min(nats, spared_.try_emplace(s, nats).first->second);
+    for (const std::uint32_t i : exchange.removed) {
+      double& least = spared_.try_emplace(state_.model().suspect_of(i), nats).first->second;
+      least = std::min(least, nats);
+    }
+    return false;
   }
 
   std::set<Suspects> challenges(const Suspects& faults) const {
