@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,8 @@
 namespace weft::discover {
 namespace {
 
+constexpr std::size_t kShown = 8;  // groups
+
 /// The hosts that have cables to one switch.
 struct Together {
   std::vector<std::string> hosts;
@@ -25,6 +28,11 @@ struct Together {
 class Comparison {
  public:
   Comparison(const Fabric& found, const files::SwitchTree& tree) : found_(found), tree_(tree) {
+    for (const auto& one : tree.switches) with_hosts_[one.name] = &one;
+    for (const auto& one : tree.above) {
+      above_[one.name] = &one;
+      under_another_.insert(one.children.begin(), one.children.end());
+    }
     for (std::uint32_t i = 0; i < found.node_count(); ++i)
       by_short_name_[without_domain(found.name_of(NodeId(i)))].push_back(NodeId(i));
   }
@@ -35,10 +43,13 @@ class Comparison {
           {},
           {fmt::format("{}: not compared: of no node found is it known that it is a host", tree_.source)}};
     for (std::size_t i = 0; i < tree_.switches.size(); ++i) compare(i);
-    std::map<Under, std::set<NodeId>> joined;
+    std::map<Under, std::set<NodeId>> shared;
     for (const auto& [node, under] : hosts_at_)
-      if (under.size() > 1) joined[under].insert(node);
-    for (const auto& [under, nodes] : joined) tell_joined(nodes, under);
+      if (under.size() > 1) shared[under].insert(node);
+    for (const auto& [under, nodes] : shared) tell_joined(nodes, under);
+    // What is above all says only that there is one fabric.
+    for (const files::SwitchAbove& one : tree_.above)
+      if (under_another_.contains(one.name)) compare_above(one);
     tell_missing();
     return std::move(said_);
   }
@@ -65,9 +76,9 @@ class Comparison {
     return switches;
   }
 
+  /// The hosts under one switch by the switches that they share.
   std::vector<Together> groups_of(const files::SwitchOfTree& one) {
     std::vector<Together> alone;
-    std::map<NodeId, std::uint32_t> first_at;
     for (const std::string& name : one.hosts) {
       const auto host = node_named(name);
       if (!host) {
@@ -81,20 +92,80 @@ class Comparison {
           alone.push_back({{name}, std::move(switches)});
       }
     }
-    DisjointSets joined(alone.size());
+    return joined(std::move(alone));
+  }
+
+  static std::vector<Together> joined(std::vector<Together> alone) {
+    std::map<NodeId, std::uint32_t> first_at;
+    DisjointSets sets(alone.size());
     for (std::uint32_t i = 0; i < alone.size(); ++i)
-      for (const NodeId node : alone[i].switches) joined.join(i, first_at.emplace(node, i).first->second);
+      for (const NodeId node : alone[i].switches) sets.join(i, first_at.emplace(node, i).first->second);
     std::vector<Together> groups;
-    for (const auto& members : joined.sets()) {
+    for (const auto& members : sets.sets()) {
       Together& group = groups.emplace_back();
       for (const std::uint32_t i : members) {
-        group.hosts.push_back(std::move(alone[i].hosts.front()));
+        std::ranges::move(alone[i].hosts, std::back_inserter(group.hosts));
         group.switches.merge(alone[i].switches);
       }
     }
     std::ranges::stable_sort(groups, std::ranges::greater{},
                              [](const Together& g) { return g.hosts.size(); });
     return groups;
+  }
+
+  /// A switch of the tree, all hosts under it, and how many switches up it is from them.
+  struct Below {
+    std::vector<std::string> hosts;
+    std::size_t levels = 1;
+  };
+  Below below(const std::string& name) const {
+    if (const auto leaf = with_hosts_.find(name); leaf != with_hosts_.end()) return {leaf->second->hosts, 1};
+    Below all;
+    const auto above = above_.find(name);
+    if (above == above_.end()) return all;
+    for (const std::string& child : above->second->children) {
+      const Below its = below(child);
+      all.levels = std::max(all.levels, its.levels + 1);
+      std::ranges::copy(its.hosts, std::back_inserter(all.hosts));
+    }
+    return all;
+  }
+
+  /// All that is at most so many switches from a host.
+  std::set<NodeId> switches_within(NodeId host, std::size_t levels) const {
+    std::set<NodeId> all = switches_of(host), last = all;
+    for (std::size_t level = 1; level < levels; ++level) {
+      std::set<NodeId> next;
+      for (const NodeId node : last)
+        for (const NodeId far : switches_of(node))
+          if (all.insert(far).second) next.insert(far);
+      last = std::move(next);
+    }
+    return all;
+  }
+
+  /// Hosts under a switch further up are to share one that is as far from them.
+  void compare_above(const files::SwitchAbove& one) {
+    const Below all = below(one.name);
+    std::map<std::set<NodeId>, std::vector<std::string>> at;  // hosts by the switches that they are at
+    for (const std::string& name : all.hosts)
+      if (const auto host = node_named(name); host && found_.is_host(*host))
+        at[switches_of(*host)].push_back(name);
+    std::vector<Together> alone;
+    for (auto& [switches, hosts] : at)
+      if (!switches.empty()) {
+        auto within = switches_within(*node_named(hosts.front()), all.levels);
+        alone.push_back({std::move(hosts), std::move(within)});
+      }
+    const auto groups = joined(std::move(alone));
+    if (groups.size() < 2) return;
+    std::string parts;
+    for (const Together& group : groups | std::views::take(kShown))
+      parts += (parts.empty() ? "" : " | ") + named(group.hosts);
+    if (groups.size() > kShown) parts += fmt::format(" and {} more", groups.size() - kShown);
+    said_.disagreements.push_back(
+        fmt::format("{} has them all under {}, {} switches up, and no switch so near joins them: {}",
+                    tree_.source, one.name, all.levels, parts));
   }
 
   void compare(std::size_t i) {
@@ -144,6 +215,9 @@ class Comparison {
   const Fabric& found_;
   const files::SwitchTree& tree_;
   std::map<std::string, std::vector<NodeId>> by_short_name_;
+  std::map<std::string_view, const files::SwitchOfTree*> with_hosts_;
+  std::map<std::string_view, const files::SwitchAbove*> above_;
+  std::set<std::string_view> under_another_;
   std::map<NodeId, Under> hosts_at_;  // by switch, whose hosts of the tree are there as a rule
   std::vector<std::string> missing_;
   std::set<NodeId> named_;

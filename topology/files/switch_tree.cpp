@@ -15,6 +15,7 @@ namespace weft::files {
 namespace {
 
 constexpr std::size_t kMaxHosts = 1'000'000;  // of all switches
+constexpr std::size_t kMaxLevels = 32;        // of switches
 constexpr std::size_t kMaxShown = 60;         // of a word in a message
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -29,17 +30,24 @@ class TreeReader {
  public:
   explicit TreeReader(std::string file) { tree_.source = std::move(file); }
 
-  Result<void> add(std::size_t line, std::string_view name, std::string_view hosts) {
+  /// A switch with what is right under it: hosts, or other switches, as lists; empty: none.
+  Result<void> add(std::size_t line, std::string_view name, std::string_view hosts,
+                   std::string_view children) {
+    if (hosts.empty() && children.empty()) {
+      if (!name.empty()) names_.insert(outside_text(name));
+      return {};
+    }
     if (name.empty()) return wrong(line, "a switch without a name has nodes");
-    auto names = expand_hosts(hosts);
-    if (!names) return wrong(line, names.error().message);
-    SwitchOfTree one{outside_text(name), std::move(*names)};
-    if (!names_.insert(one.name).second) return wrong(line, fmt::format("{} is there twice", one.name));
-    for (const std::string& host : one.hosts)
-      if (const auto [at, is_new] = above_.emplace(host, one.name); !is_new)
-        return wrong(line, fmt::format("{} is under {} and under {}", host, at->second, one.name));
-    if (above_.size() > kMaxHosts) return wrong(line, fmt::format("more than {} nodes", kMaxHosts));
-    tree_.switches.push_back(std::move(one));
+    const std::string its = outside_text(name);
+    if (!hosts.empty() && !children.empty())
+      return wrong(line, fmt::format("{} has nodes and switches under it", its));
+    if (!names_.insert(its).second) return wrong(line, fmt::format("{} is there twice", its));
+    WEFT_TRY(auto below,
+             under(line, its, hosts.empty() ? children : hosts, hosts.empty() ? above_switch_ : above_host_));
+    if (hosts.empty())
+      tree_.above.push_back({its, std::move(below)});
+    else
+      tree_.switches.push_back({its, std::move(below)});
     return {};
   }
   void leave_out_block() { ++blocks_; }
@@ -62,14 +70,43 @@ class TreeReader {
                   "{}: no switch of it has nodes: expected `SwitchName=NAME Nodes=LIST` (topology.conf) or "
                   "`tree: {{switches: [{{switch: NAME, nodes: LIST}}]}}` (topology.yaml)",
                   tree_.source);
+    WEFT_TRY_VOID(is_a_tree());
+    for (const auto& [name, parent] : above_switch_)
+      if (!names_.contains(name))
+        remark(fmt::format("{} is under {}, and no line says what is under it", name, parent));
     if (blocks_ > 0) remark(fmt::format("{} blocks are NVLink domains, no switches: left out", blocks_));
     return std::move(tree_);
   }
 
  private:
+  using Above = std::map<std::string, std::string>;  // the switch above each
+
+  Result<std::vector<std::string>> under(std::size_t line, const std::string& name, std::string_view list,
+                                         Above& above) const {
+    auto names = expand_hosts(list);
+    if (!names) return wrong(line, names.error().message);
+    for (const std::string& one : *names)
+      if (const auto [at, is_new] = above.emplace(one, name); !is_new)
+        return wrong(line, fmt::format("{} is under {} and under {}", one, at->second, name));
+    if (above.size() > kMaxHosts) return wrong(line, fmt::format("more than {} nodes", kMaxHosts));
+    return std::move(*names);
+  }
+
+  /// Each switch has one above it, or none: there is a circle where the way up does not end.
+  Result<void> is_a_tree() const {
+    for (const auto& [name, parent] : above_switch_) {
+      std::size_t steps = 0;
+      for (auto at = above_switch_.find(name); at != above_switch_.end(); at = above_switch_.find(at->second))
+        if (++steps > kMaxLevels)
+          return fail(ErrorKind::invalid_input, "{}: {} is below itself, or under more than {} switches",
+                      tree_.source, name, kMaxLevels);
+    }
+    return {};
+  }
+
   SwitchTree tree_;
   std::set<std::string> names_;
-  std::map<std::string, std::string> above_;  // the switch above each host
+  Above above_host_, above_switch_;
   std::size_t blocks_ = 0;
 };
 
@@ -129,7 +166,7 @@ Result<SwitchTree> parse_conf(std::string_view text, const std::string& file) {
   for (std::size_t lines = 0, line = 0; !text.empty();) {
     const std::string whole = take_line(text, line, lines);
     std::string_view rest = whole;
-    std::string_view name, nodes;
+    std::string_view name, nodes, children;
     bool is_block = false;
     std::set<std::string> keys;
     while (const auto setting = take_setting(rest)) {
@@ -146,15 +183,17 @@ Result<SwitchTree> parse_conf(std::string_view text, const std::string& file) {
         is_block = true;
       else if (setting->key == "include")
         return reader.wrong(line, "it includes another file: give that one, or one with all switches in it");
-      else if (setting->key != "switches" && setting->key != "linkspeed")
+      else if (setting->key == "switches")
+        children = setting->value;
+      else if (setting->key != "linkspeed")
         return reader.wrong(line, fmt::format("'{}' is not known: expected SwitchName=, Nodes=, Switches=",
                                               outside_text(setting->key.substr(0, kMaxShown))));
     }
     if (is_block && !name.empty()) return reader.wrong(line, "a switch and a block in one line");
     if (is_block)
       reader.leave_out_block();
-    else if (!nodes.empty())
-      WEFT_TRY_VOID(reader.add(line, name, nodes));
+    else
+      WEFT_TRY_VOID(reader.add(line, name, nodes, children));
   }
   return std::move(reader).finish();
 }
@@ -169,9 +208,14 @@ std::optional<YamlView> value_of(YamlView map, std::string_view key) {
   return std::nullopt;
 }
 
-bool is_null(YamlView value) {
-  constexpr std::array<std::string_view, 3> kNulls{"", "~", "null"};
-  return value.kind() == YamlKind::scalar && std::ranges::find(kNulls, value.text()) != kNulls.end();
+/// A list of names as one text; empty where it is null or not there.
+Result<std::string_view> list_of(const YamlFields& fields, std::string_view key) {
+  constexpr std::array<std::string_view, 2> kNulls{"~", "null"};
+  const auto value = fields.find(key);
+  if (!value) return "";
+  if (value->kind() != YamlKind::scalar)
+    return value->error("{}: expected a list of names as one text, found {}", key, value->described());
+  return std::ranges::find(kNulls, value->text()) != kNulls.end() ? "" : value->text();
 }
 
 Result<void> read_switches(YamlView list, TreeReader& reader) {
@@ -181,11 +225,10 @@ Result<void> read_switches(YamlView list, TreeReader& reader) {
     if (one->kind() != YamlKind::map) return one->error("expected a switch, found {}", one->described());
     constexpr std::array<std::string_view, 3> kKeys{"switch", "nodes", "children"};
     WEFT_TRY(const auto fields, YamlFields::read(*one, "a switch", kKeys));
-    const auto name = fields.find("switch"), nodes = fields.find("nodes");
-    if (!nodes || is_null(*nodes)) continue;
-    if (nodes->kind() != YamlKind::scalar)
-      return nodes->error("nodes: expected a list of hosts as one text, found {}", nodes->described());
-    WEFT_TRY_VOID(reader.add(one->line(), name ? name->text() : "", nodes->text()));
+    const auto name = fields.find("switch");
+    WEFT_TRY(const auto nodes, list_of(fields, "nodes"));
+    WEFT_TRY(const auto children, list_of(fields, "children"));
+    WEFT_TRY_VOID(reader.add(one->line(), name ? name->text() : "", nodes, children));
   }
   return {};
 }

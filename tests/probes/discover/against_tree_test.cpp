@@ -67,6 +67,21 @@ TEST(AgainstTree, NodesOfOneSideOnlyAreUnknownAndASwitchIsNoNode) {
   EXPECT_THAT(compared.disagreements, ElementsAre("t.conf has leaf2 as a node under b, and it is a switch"));
 }
 
+/// Pod 1: leaf1 (host1) and leaf2 (host2); pod 2: leaf3 and leaf4.
+TEST(AgainstTree, HostsOfOnePodOfTheTreeShareASwitchTwoUp) {
+  const Fabric fabric =
+      make_pod_clos({.pods = 2, .leaves = 2, .spines = 2, .cores = 2, .hosts_per_leaf = 1}).value();
+  const Switches leaves{{"l1", {"host1"}}, {"l2", {"host2"}}, {"l3", {"host3"}}, {"l4", {"host4"}}};
+  const auto said = [&](std::vector<files::SwitchAbove> above) {
+    return compare_with_tree(fabric, {"t.conf", leaves, {}, std::move(above)}).disagreements;
+  };
+  EXPECT_THAT(said({{"top", {"p1", "p2"}}, {"p1", {"l1", "l2"}}, {"p2", {"l3", "l4"}}}), IsEmpty());
+  EXPECT_THAT(said({{"top", {"l1", "l2", "l3", "l4"}}}), IsEmpty());
+  EXPECT_THAT(said({{"top", {"p1", "p2"}}, {"p1", {"l1", "l2", "l3"}}, {"p2", {"l4"}}}),
+              ElementsAre("t.conf has them all under p1, 2 switches up, and no switch so near joins them: "
+                          "host1, host2 | host3"));
+}
+
 TEST(AgainstTree, ANameWithADomainIsThatOfTheOneNodeWithout) {
   EXPECT_THAT(compare_with_tree(three_leaves(), {"t.conf",
                                                  {{"a", {"host1.dc.example", "host2"}},

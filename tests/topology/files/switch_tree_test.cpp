@@ -55,6 +55,27 @@ TEST(SwitchTree, IsReadAsSlurmReadsIt) {
               "{switch: leaf2, nodes: 'gpu[3-4],login'}]}}]\n"));
 }
 
+TEST(SwitchTree, WhatIsAboveIsReadFromBothForms) {
+  for (const char* text :
+       {"SwitchName=leaf1 Nodes=a\nSwitchName=leaf2 Nodes=b\nSwitchName=top Switches=leaf[1-2]\n",
+        "- {topology: t, tree: {switches: [{switch: top, children: 'leaf[1-2]'}, {switch: leaf1, nodes: a}, "
+        "{switch: leaf2, nodes: b}]}}\n"}) {
+    const SwitchTree tree = tree_of(text);
+    ASSERT_EQ(tree.above.size(), 1u);
+    EXPECT_EQ(tree.above[0].name, "top");
+    EXPECT_THAT(tree.above[0].children, ElementsAre("leaf1", "leaf2"));
+    EXPECT_THAT(tree.remarks, IsEmpty());
+  }
+  EXPECT_THAT(tree_of("SwitchName=a Nodes=x\nSwitchName=b\nSwitchName=t Switches=a,b,c\n").remarks,
+              ElementsAre("c is under t, and no line says what is under it"));
+  EXPECT_THAT(error_of("SwitchName=a Nodes=x\nSwitchName=b Switches=c\nSwitchName=c Switches=b\n"),
+              HasSubstr("b is below itself"));
+  EXPECT_THAT(error_of("SwitchName=a Nodes=x\nSwitchName=b Switches=b\n"), HasSubstr("b is below itself"));
+  EXPECT_THAT(error_of("SwitchName=a Nodes=x\nSwitchName=b Switches=a\nSwitchName=c Switches=a\n"),
+              HasSubstr("tree:3: a is under b and under c"));
+  EXPECT_THAT(error_of("SwitchName=a Nodes=x Switches=b\n"), HasSubstr("a has nodes and switches under it"));
+}
+
 TEST(SwitchTree, BlocksAreLeftOutWithARemark) {
   const auto conf = tree_of("BlockName=b1 Nodes=gpu[1-4]\nBlockSizes=4\nSwitchName=leaf1 Nodes=gpu1\n");
   EXPECT_EQ(conf.switches.size(), 1u);
