@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -16,8 +15,6 @@
 
 namespace weft::discover {
 namespace {
-
-constexpr std::size_t kShown = 8;  // groups
 
 /// The hosts that have cables to one switch.
 struct Together {
@@ -29,10 +26,7 @@ class Comparison {
  public:
   Comparison(const Fabric& found, const files::SwitchTree& tree) : found_(found), tree_(tree) {
     for (const auto& one : tree.switches) with_hosts_[one.name] = &one;
-    for (const auto& one : tree.above) {
-      above_[one.name] = &one;
-      under_another_.insert(one.children.begin(), one.children.end());
-    }
+    for (const auto& one : tree.above) above_[one.name] = &one;
     for (std::uint32_t i = 0; i < found.node_count(); ++i)
       by_short_name_[without_domain(found.name_of(NodeId(i)))].push_back(NodeId(i));
   }
@@ -47,9 +41,10 @@ class Comparison {
     for (const auto& [node, under] : hosts_at_)
       if (under.size() > 1) shared[under].insert(node);
     for (const auto& [under, nodes] : shared) tell_joined(nodes, under);
-    // What is above all says only that there is one fabric.
-    for (const files::SwitchAbove& one : tree_.above)
-      if (under_another_.contains(one.name)) compare_above(one);
+    if (!tree_.above.empty()) {
+      const auto all = places();
+      for (const files::SwitchAbove& one : tree_.above) compare_above(one, all);
+    }
     tell_missing();
     return std::move(said_);
   }
@@ -92,10 +87,6 @@ class Comparison {
           alone.push_back({{name}, std::move(switches)});
       }
     }
-    return joined(std::move(alone));
-  }
-
-  static std::vector<Together> joined(std::vector<Together> alone) {
     std::map<NodeId, std::uint32_t> first_at;
     DisjointSets sets(alone.size());
     for (std::uint32_t i = 0; i < alone.size(); ++i)
@@ -113,59 +104,85 @@ class Comparison {
     return groups;
   }
 
-  /// A switch of the tree, all hosts under it, and how many switches up it is from them.
-  struct Below {
+  /// All hosts under a switch of the tree.
+  std::set<std::string_view> below(std::string_view name) const {
+    std::set<std::string_view> all;
+    if (const auto leaf = with_hosts_.find(name); leaf != with_hosts_.end())
+      all.insert(leaf->second->hosts.begin(), leaf->second->hosts.end());
+    if (const auto above = above_.find(name); above != above_.end())
+      for (const std::string& child : above->second->children) all.merge(below(child));
+    return all;
+  }
+
+  /// Hosts of the tree at the same switches.
+  struct Place {
     std::vector<std::string> hosts;
-    std::size_t levels = 1;
+    std::set<NodeId> within;            // switches at most so many steps from them as levels are known
+    std::vector<std::uint32_t> joined;  // by level: the same number where switches within join them
   };
-  Below below(const std::string& name) const {
-    if (const auto leaf = with_hosts_.find(name); leaf != with_hosts_.end()) return {leaf->second->hosts, 1};
-    Below all;
-    const auto above = above_.find(name);
-    if (above == above_.end()) return all;
-    for (const std::string& child : above->second->children) {
-      const Below its = below(child);
-      all.levels = std::max(all.levels, its.levels + 1);
-      std::ranges::copy(its.hosts, std::back_inserter(all.hosts));
-    }
-    return all;
-  }
 
-  /// All that is at most so many switches from a host.
-  std::set<NodeId> switches_within(NodeId host, std::size_t levels) const {
-    std::set<NodeId> all = switches_of(host), last = all;
-    for (std::size_t level = 1; level < levels; ++level) {
-      std::set<NodeId> next;
-      for (const NodeId node : last)
-        for (const NodeId far : switches_of(node))
-          if (all.insert(far).second) next.insert(far);
-      last = std::move(next);
-    }
-    return all;
-  }
-
-  /// Hosts under a switch further up are to share one that is as far from them.
-  void compare_above(const files::SwitchAbove& one) {
-    const Below all = below(one.name);
-    std::map<std::set<NodeId>, std::vector<std::string>> at;  // hosts by the switches that they are at
-    for (const std::string& name : all.hosts)
-      if (const auto host = node_named(name); host && found_.is_host(*host))
-        at[switches_of(*host)].push_back(name);
-    std::vector<Together> alone;
-    for (auto& [switches, hosts] : at)
-      if (!switches.empty()) {
-        auto within = switches_within(*node_named(hosts.front()), all.levels);
-        alone.push_back({std::move(hosts), std::move(within)});
+  std::vector<Place> places() const {
+    std::map<std::set<NodeId>, std::size_t> at;
+    std::vector<Place> all;
+    for (const files::SwitchOfTree& one : tree_.switches)
+      for (const std::string& name : one.hosts) {
+        const auto host = node_named(name);
+        auto switches = host && found_.is_host(*host) ? switches_of(*host) : std::set<NodeId>{};
+        if (switches.empty()) continue;
+        const auto [place, is_new] = at.emplace(std::move(switches), all.size());
+        if (is_new) all.push_back({{}, place->first, {}});
+        all[place->second].hosts.push_back(name);
       }
-    const auto groups = joined(std::move(alone));
-    if (groups.size() < 2) return;
-    std::string parts;
-    for (const Together& group : groups | std::views::take(kShown))
-      parts += (parts.empty() ? "" : " | ") + named(group.hosts);
-    if (groups.size() > kShown) parts += fmt::format(" and {} more", groups.size() - kShown);
-    said_.disagreements.push_back(
-        fmt::format("{} has them all under {}, {} switches up, and no switch so near joins them: {}",
-                    tree_.source, one.name, all.levels, parts));
+    for (bool grew = true; grew;) {
+      DisjointSets sets(all.size());
+      std::map<NodeId, std::uint32_t> first_at;
+      for (std::uint32_t i = 0; i < all.size(); ++i)
+        for (const NodeId node : all[i].within) sets.join(i, first_at.emplace(node, i).first->second);
+      grew = false;
+      for (std::uint32_t i = 0; i < all.size(); ++i) {
+        all[i].joined.push_back(sets.root(i));
+        std::set<NodeId> further;
+        for (const NodeId node : all[i].within) further.merge(switches_of(node));
+        const std::size_t before = all[i].within.size();
+        all[i].within.merge(further);
+        grew |= all[i].within.size() > before;
+      }
+    }
+    return all;
+  }
+
+  /// Hosts under one switch are no further from each other than from any other host: how many levels a tree
+  /// has between them tells nothing, for those with one switch may be left out.
+  void compare_above(const files::SwitchAbove& one, const std::vector<Place>& places) {
+    const auto inside = below(one.name);
+    std::map<std::size_t, std::vector<std::string>> its;  // by place
+    for (std::size_t i = 0; i < places.size(); ++i)
+      std::ranges::copy_if(places[i].hosts, std::back_inserter(its[i]),
+                           [&](const std::string& host) { return inside.contains(host); });
+    std::erase_if(its, [](const auto& at) { return at.second.empty(); });
+    if (its.size() < 2) return;
+    const auto& first = places[its.begin()->first].joined;
+    const auto is_joined_at = [&](std::size_t level) {
+      return std::ranges::all_of(
+          its, [&](const auto& at) { return places[at.first].joined[level] == first[level]; });
+    };
+    std::size_t apart = 0;  // levels at which its hosts are in several parts
+    while (apart < first.size() && !is_joined_at(apart)) ++apart;
+    if (apart == 0) return;
+    std::map<std::uint32_t, std::vector<std::string>> parts, others;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      for (const std::string& host : places[i].hosts)
+        (inside.contains(host) ? parts : others)[places[i].joined[apart - 1]].push_back(host);
+    for (const auto& [part, hosts] : parts)
+      if (const auto nearer = others.find(part); nearer != others.end()) {
+        std::vector<std::string> rest;
+        for (const auto& [other, its_hosts] : parts)
+          if (other != part) std::ranges::copy(its_hosts, std::back_inserter(rest));
+        said_.disagreements.push_back(fmt::format(
+            "{} has {} and {} together under {}, and the first are nearer to {}, which it has elsewhere",
+            tree_.source, named(hosts), named(rest), one.name, named(nearer->second)));
+        return;
+      }
   }
 
   void compare(std::size_t i) {
@@ -217,7 +234,6 @@ class Comparison {
   std::map<std::string, std::vector<NodeId>> by_short_name_;
   std::map<std::string_view, const files::SwitchOfTree*> with_hosts_;
   std::map<std::string_view, const files::SwitchAbove*> above_;
-  std::set<std::string_view> under_another_;
   std::map<NodeId, Under> hosts_at_;  // by switch, whose hosts of the tree are there as a rule
   std::vector<std::string> missing_;
   std::set<NodeId> named_;

@@ -132,13 +132,12 @@ bool CountClimb::add_of(std::vector<Candidate> candidates) {
 }
 
 void CountClimb::swap_all() {
-  double worth = -1e300;
+  double worth = state_.objective();
   for (int move = 0; move < 16; ++move) {
     bool swapped = false;
     const auto faults = state_.faults();
     if (faults.size() > kMaxSwapped) return;
     const auto kept = state_.keep();
-    if (move == 0) worth = state_.objective();
     for (const std::uint32_t fault : faults) {
       const std::uint32_t best = state_.stand_ins(fault).front().hazard;
       if (best == fault) continue;

@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "probes/discover/against_tree.hpp"
 #include "topology/files/fabric_file.hpp"
 
 namespace weft::exports {
@@ -156,6 +157,20 @@ TEST(SlurmTopology, OfDrawnFabricsHasEachHostOnceAndOneRootForWhatCablesJoin) {
                   part[a.value()] == part[b.value()])
             << "draw " << draw << ": " << fabric.name_of(a) << ", " << fabric.name_of(b) << "\n"
             << topology_conf(*topology);
+  }
+}
+
+TEST(SlurmTopology, OfDrawnFabricsAgreesWithTheirCables) {
+  std::mt19937_64 random(12);
+  for (int draw = 0; draw < 300; ++draw) {
+    const Fabric fabric = drawn_fabric(random);
+    const auto topology = slurm_topology(fabric, {}).value();
+    for (const auto& text : {topology_conf(topology), topology_yaml(topology)}) {
+      const auto tree = files::parse_switch_tree(text, "tree");
+      ASSERT_TRUE(tree) << tree.error().message << "\n" << text;
+      const auto compared = discover::compare_with_tree(fabric, *tree);
+      EXPECT_THAT(compared.disagreements, ::testing::IsEmpty()) << "draw " << draw << "\n" << text;
+    }
   }
 }
 
