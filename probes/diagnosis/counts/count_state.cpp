@@ -374,7 +374,6 @@ double CountState::likelihood() {
 /// The faults' priors by the chain rule, in the order in which they were found.
 double CountState::objective() {
   double sum = likelihood() + (background_.even ? kEven : 0.0);
-  const auto& hazards = model_.grid().hazards();
   std::array<std::vector<double>, kSuspectKinds> crowds;
   std::array<std::size_t, kSuspectKinds> known{};
   for (std::uint8_t kind = 0; kind < kSuspectKinds; ++kind) crowds[kind] = prior_of_kind(kind);
@@ -382,9 +381,7 @@ double CountState::objective() {
   for (const std::uint32_t fault : faults_) {
     const double hazard = model_.hazard(fault);
     std::vector<double>& crowd = crowds[priors_.kind[fault]];
-    const auto at =
-        std::ranges::lower_bound(hazards, hazard / std::sqrt(HazardGrid::kStep)) - hazards.begin();
-    const std::size_t point = std::min<std::size_t>(at, crowd.size() - 1);
+    const std::size_t point = model_.grid().nearest(hazard);
     sum += log_odds(fault) + std::log(std::max(crowd[point], 1e-12)) + log_signs(fault, point);
     mark(fault, true);
     if (known[priors_.kind[fault]]++ < kMaxCrowd) add_alike(priors_.kind[fault], crowd, hazard, 1.0);

@@ -8,6 +8,7 @@
 
 #include "probes/diagnosis/counts/likeliest_hazards.hpp"
 #include "topology/base/disjoint_sets.hpp"
+#include "topology/findings/loss_runs.hpp"
 
 namespace weft::diagnosis {
 namespace {
@@ -23,6 +24,7 @@ constexpr double kRival = 2.2;              // nats, ln 9: a stand-in closer tha
 constexpr double kRefitted = 1.0;           // nats that all hazards at their best must be worth, to be told
 constexpr double kByChance = 2.0;           // standard deviations of a variance
 constexpr double kFarOut = 16.0;            // squared deviations: what is above may be a burst
+constexpr double kFarOutOfSeveral = 100.0;  // the same of rows that hold several: one more explains less
 
 using Suspects = std::vector<std::uint32_t>;
 using Kept = CountState::Kept;
@@ -94,13 +96,19 @@ class Challenges {
   bool try_without(const Suspects& forbidden, const Kept& kept, const Worth& best) {
     state_.forbid(forbidden);
     state_.refit(kLongFit);
-    const Worth now = worth_of(state_);
+    Worth now = worth_of(state_);
     state_.forbid({});
     if (now.probable > best.probable + kBetter && now.fits > best.fits - kNeeded) return true;
     const Exchange exchange = exchange_since(kept);
+    // What bursts of nothing in particular explain then is not read as losses one by one.
+    const bool by_others = has_mostly(exchange.removed, [this](std::uint32_t row) {
+      return holds_several(row) && state_.model().burst_weight(row) < 0.5;
+    });
     state_.restore(kept);
     state_.gather_crowds();
-    if (is_told_by_rivals(exchange) || now.fits <= best.fits - kNeeded) return false;
+    if (is_told_by_rivals(exchange)) return false;
+    if (by_others) now = eased(now, best, exchange, kept);
+    if (now.fits <= best.fits - kNeeded) return false;
     const double nats = best.probable - now.probable;
     for (const std::uint32_t i : exchange.removed) {
       double& least = spared_.try_emplace(state_.model().suspect_of(i), nats).first->second;
@@ -191,7 +199,8 @@ class Challenges {
       const double off = problem.k[row] - problem.n[row] * loss;
       expected_.push_back(variance);
       const bool is_burst = problem.runs[row] == 1 && state_.model().burst_weight(row) > 0.5;
-      squares_.push_back(is_burst ? variance : std::min(off * off, kFarOut * variance));
+      const double most = holds_several(row) ? kFarOutOfSeveral : kFarOut;
+      squares_.push_back(is_burst ? variance : std::min(off * off, most * variance));
     }
   }
 
@@ -208,16 +217,26 @@ class Challenges {
     return squares > expected + kByChance * std::sqrt(2 * parts) ? squares / expected : 1.0;
   }
 
-  /// Most of what was lost in the rows of what is removed was lost in rows of several runs.
-  bool has_many_runs(const Exchange& exchange) const {
+  /// Runs: of more than a row keeps their order is not known.
+  bool holds_several(std::uint32_t row) const {
+    const CountProblem& problem = state_.problem();
+    const bool has_no_order = problem.runs[row] == 0 && problem.k[row] < problem.n[row];
+    return problem.runs[row] > 1 || (has_no_order && problem.k[row] > kMaxLossRuns);
+  }
+
+  /// Most of what was lost in the rows of these was lost in rows for which `is_such` holds.
+  bool has_mostly(const Suspects& hazards, auto is_such) const {
     const CountProblem& problem = state_.problem();
     double lost = 0, in_such = 0;
-    for (const std::uint32_t hazard : exchange.removed)
+    for (const std::uint32_t hazard : hazards)
       for (const auto& cell : problem.rows_of(state_.model().suspect_of(hazard))) {
         lost += problem.k[cell.index];
-        if (problem.runs[cell.index] > 1) in_such += problem.k[cell.index];
+        if (is_such(cell.index)) in_such += problem.k[cell.index];
       }
     return 2 * in_such > lost;
+  }
+  bool has_many_runs(const Exchange& exchange) const {
+    return has_mostly(exchange.removed, [this](std::uint32_t row) { return holds_several(row); });
   }
 
   /// The most of it over the suspects of an exchange, or over any fault that shares rows with them.

@@ -25,6 +25,12 @@ HazardGrid::HazardGrid(double background) {
   hazards_.push_back(kAll);
 }
 
+std::size_t HazardGrid::nearest(double hazard) const {
+  const auto above = std::ranges::lower_bound(hazards_.begin() + 1, hazards_.end() - 1, hazard);
+  const auto point = static_cast<std::size_t>(above - hazards_.begin());
+  return point > 1 && hazard * hazard < hazards_[point - 1] * hazards_[point] ? point - 1 : point;
+}
+
 std::vector<double> HazardGrid::healthy(double mean, double shape) const {
   std::vector<double> mass(size(), 0.0);
   const double rate = shape / mean;

@@ -22,6 +22,8 @@ class HazardGrid {
   std::size_t size() const { return hazards_.size(); }
   double hazard(std::size_t point) const { return hazards_[point]; }
   const std::vector<double>& hazards() const { return hazards_; }
+  /// The point nearest to a hazard above zero, by their ratio.
+  std::size_t nearest(double hazard) const;
 
   /// Prior mass of a healthy hazard: gamma of this mean and shape (variance mean^2 / shape).
   std::vector<double> healthy(double mean, double shape) const;

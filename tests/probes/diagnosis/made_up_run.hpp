@@ -12,6 +12,7 @@ namespace weft::diagnosis {
 
 struct MadeUpFault {
   double loss = 0;
+  std::uint64_t run = 1;  // packets that it loses at a time
   double corrupt = 0;
   Bytes largest = Bytes(1 << 30);  // larger packets are lost
   double delay_us = 0;
@@ -57,10 +58,13 @@ class MadeUpRun {
     double pass = 1, clean = 1;
     for (const ChannelId c : forward) {
       const MadeUpFault& f = faults_[c.value()];
-      pass *= size > f.largest ? 0.0 : (1 - f.loss) * (1 - background);
+      pass *= size > f.largest ? 0.0 : (f.run > 1 ? 1.0 : 1 - f.loss) * (1 - background);
       clean *= 1 - f.corrupt;
     }
     it.lost = draw(packets, 1 - pass);
+    for (const ChannelId c : forward)
+      if (const MadeUpFault& f = faults_[c.value()]; f.run > 1)
+        it.lost += f.run * draw((packets - it.lost) / f.run, f.loss);
     it.corrupt = draw(packets - it.lost, 1 - clean);
     if (rtt && it.lost < it.sent) it.rtt = round_trip(forward);
     seen.probes.push_back(it);

@@ -115,30 +115,45 @@ TEST(Naming, WhatIsNamedAndNotYetSureIsStillAsked) {
   EXPECT_EQ(met, 3u);
 }
 
-/// Routed by destination, all that comes to a host comes by one channel, which no other host's packets take:
-/// what it loses is the host's cable's but for what comes from beside it, and there chance misleads.
-TEST(Naming, WhatTheErrorsOfOtherFaultsMakeIsNotNamed) {
+struct Named {
+  int hosts = 0, links = 0;
+};
+/// Most hosts' cables lose, both ways and so many packets at a time. Routed by destination, all that comes to
+/// a host comes by one channel, which no other host's packets take: what it loses is the host's cable's but
+/// for what comes from beside it, and there chance misleads.
+Named named_behind_bad_hosts(std::uint64_t seed, std::uint64_t run) {
   constexpr std::uint32_t kHosts = 10, kSpines = 5;
   constexpr double kLosses[kHosts] = {.039, .013, .025, .1, .05, .064, 0, .01, .399, .118};
-  int named = 0, wrong = 0;
-  for (int seed = 1; seed <= draws(24); ++seed) {
-    MadeUpRun run(static_cast<std::uint64_t>(seed), {.leaves = 5, .spines = kSpines, .hosts_per_leaf = 2});
-    for (std::uint32_t host = 0; host < kHosts; ++host)
-      for (const char* way : {"host{0}->leaf{1}", "leaf{1}->host{0}"})
-        run.fault(fmt::format(fmt::runtime(way), host + 1, host / 2 + 1)).loss = kLosses[host];
-    for (std::uint32_t from = 0; from < kHosts; ++from)
-      for (std::uint32_t to = 0; to < kHosts; ++to) {
-        if (from == to) continue;
-        auto path = run.path(from, to, to % kSpines);
-        if (from / 2 == to / 2) path = {path.front(), path.back()};
-        for (int row = 0; row < 2; ++row) run.probe_over(path, 900);
-      }
-    const Diagnosis diagnosis = run.diagnosed();
-    named += static_cast<int>(diagnosis.hosts.size());
-    wrong += static_cast<int>(
-        std::ranges::count_if(diagnosis.links, [](const auto& it) { return it.verdict > Verdict::unknown; }));
+  MadeUpRun made(seed, {.leaves = 5, .spines = kSpines, .hosts_per_leaf = 2});
+  for (std::uint32_t host = 0; host < kHosts; ++host)
+    for (const char* way : {"host{0}->leaf{1}", "leaf{1}->host{0}"}) {
+      MadeUpFault& fault = made.fault(fmt::format(fmt::runtime(way), host + 1, host / 2 + 1));
+      fault.loss = kLosses[host], fault.run = run;
+    }
+  for (std::uint32_t from = 0; from < kHosts; ++from)
+    for (std::uint32_t to = 0; to < kHosts; ++to) {
+      if (from == to) continue;
+      auto path = made.path(from, to, to % kSpines);
+      if (from / 2 == to / 2) path = {path.front(), path.back()};
+      for (int row = 0; row < 2; ++row) made.probe_over(path, 900);
+    }
+  const Diagnosis diagnosis = made.diagnosed();
+  const auto is_named = [](const auto& it) { return it.verdict > Verdict::unknown; };
+  return {static_cast<int>(std::ranges::count_if(diagnosis.hosts, is_named)),
+          static_cast<int>(std::ranges::count_if(diagnosis.links, is_named))};
+}
+
+TEST(Naming, WhatTheErrorsOfOtherFaultsMakeIsNotNamed) {
+  // Of runs the order is not known here: how far they scatter is an estimate.
+  for (const auto& [run, most] : {std::pair(1u, 50), {10u, 6}}) {
+    Named all;
+    for (int seed = 1; seed <= draws(8); ++seed) {
+      const Named its = named_behind_bad_hosts(static_cast<std::uint64_t>(seed), run);
+      all.hosts += its.hosts, all.links += its.links;
+    }
+    EXPECT_LE(all.links, all.hosts / most) << run;
+    EXPECT_GE(all.hosts, draws(8) * 4) << run;
   }
-  EXPECT_LE(wrong, named / 200);
 }
 
 TEST(Naming, AHostIsNamedWhereItsCableOrAllOfItIsAtFaultAndNobodyCanTellWhich) {
