@@ -100,9 +100,11 @@ class Challenges {
     state_.forbid({});
     if (now.probable > best.probable + kBetter && now.fits > best.fits - kNeeded) return true;
     const Exchange exchange = exchange_since(kept);
-    // What bursts of nothing in particular explain then is not read as losses one by one.
+    // What bursts of nothing in particular explain then is not read as losses one by one; but one burst is no
+    // more runs than a row keeps.
     const bool by_others = has_mostly(exchange.removed, [this](std::uint32_t row) {
-      return holds_several(row) && state_.model().burst_weight(row) < 0.5;
+      const bool is_known = state_.problem().runs[row] > 0;
+      return holds_several(row) && !(is_known && state_.model().burst_weight(row) > 0.5);
     });
     state_.restore(kept);
     state_.gather_crowds();
