@@ -317,9 +317,10 @@ TEST(TrustedVerdicts, WhereManyCablesAreBadNoUplinkIsPutOnAHostsCable) {
 }
 
 TEST(TrustedVerdicts, ASwitchOneOfWhoseCablesMayBeBadIsNotNamed) {
-  for (const int seed : {3, 41}) {
+  // With the second seed that any is bad is less than certain.
+  for (const auto& [seed, status] : {std::pair{3, 1}, std::pair{41, 3}}) {
     const auto document =
-        swept("{leaves: 4, spines: 4, hosts_per_leaf: 2}", {"host1--leaf1:loss=0.04%,from=host1"}, 1,
+        swept("{leaves: 4, spines: 4, hosts_per_leaf: 2}", {"host1--leaf1:loss=0.04%,from=host1"}, status,
               {"--load", "none", "--background", "0.003%", "--seed", std::to_string(seed)});
     ASSERT_EQ(document["sets"].size(), 1u) << document;
     for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << seed << group;

@@ -94,9 +94,17 @@ class Challenges {
   /// With nothing in their place: a fault that is all but certain while the others lose what they were found
   /// to lose may be one that their errors made. True: so it is more probable, and the state is that.
   bool try_without(const Suspects& forbidden, const Kept& kept, const Worth& best) {
+    double nats = 0;  // with all others as they are
+    for (const auto& [fault, hazard] : kept) {
+      if (std::ranges::find(forbidden, state_.model().suspect_of(fault)) == forbidden.end()) continue;
+      nats += state_.score_of(fault).gain;
+      state_.remove(fault);
+    }
     state_.forbid(forbidden);
+    const double held = state_.objective();
     state_.refit(kLongFit);
     Worth now = worth_of(state_);
+    nats -= now.probable - held;
     state_.forbid({});
     if (now.probable > best.probable + kBetter && now.fits > best.fits - kNeeded) return true;
     const Exchange exchange = exchange_since(kept);
@@ -109,9 +117,12 @@ class Challenges {
     state_.restore(kept);
     state_.gather_crowds();
     if (is_told_by_rivals(exchange)) return false;
-    if (by_others) now = eased(now, best, exchange, kept);
+    if (by_others) {
+      const Worth eased_now = eased(now, best, exchange, kept);
+      nats -= eased_now.probable - now.probable;
+      now = eased_now;
+    }
     if (now.fits <= best.fits - kNeeded) return false;
-    const double nats = best.probable - now.probable;
     for (const std::uint32_t i : exchange.removed) {
       double& least = spared_.try_emplace(state_.model().suspect_of(i), nats).first->second;
       least = std::min(least, nats);
