@@ -134,6 +134,7 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
     know_simulated_subnet(sweep, fabric, *subnet, faults, choice.without, choice.scope);
     note_missing_load(values);
   }
+  limit_computing(sweep, *limit, interrupt.token());
   session::Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts, {.limit = *limit});
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto open = run::simulated_engines(fabric, addresses->book, faults, options.seed,
@@ -144,7 +145,7 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
   progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
-  return answer(values, fabric, sweep, progress);
+  return answer(values, fabric, sweep, progress, interrupt.token());
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   if (dry_run_was_asked(values))
     return dry_run(values, {fabric, lab->addresses().book, *site, "in the namespaces of the lab's hosts"},
                    sweep, options.seed, interrupt.token());
+  limit_computing(sweep, *limit, interrupt.token());
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto done = run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, fabric, sweep,
                                     secrets, [&](const session::Progress& p) { progress.show(p); },
@@ -145,7 +146,7 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
-  return answer(values, fabric, sweep, progress);
+  return answer(values, fabric, sweep, progress, interrupt.token());
 }
 
 /// How agents would be started on a cluster, and where they would reach this machine.
@@ -194,6 +195,7 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
   if (dry_run_was_asked(values))
     return dry_run(values, {file.fabric, file.addresses, cluster->site, agents_in_words(values, *cluster)},
                    sweep, options.seed, interrupt.token());
+  limit_computing(sweep, *limit, interrupt.token());
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto done = run_with_agents(
       cluster->site, cluster->bus, file.fabric, sweep, secrets,
@@ -202,7 +204,7 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
   if (interrupt.happened()) return kExitInterrupted;
   if (!done) return report(done.error());
   report_strangers(file.fabric, sweep.learner());
-  return answer(values, file.fabric, sweep, progress);
+  return answer(values, file.fabric, sweep, progress, interrupt.token());
 }
 
 /// A lab or a fabric, not both; a list of hosts says nothing of the cables between them.

@@ -88,10 +88,14 @@ Result<void> check_answer_options(const po::variables_map& values) {
 }
 
 int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
-           ProgressLine& progress) {
+           ProgressLine& progress, std::stop_token stop) {
   const files::DocumentStamp stamp = stamp_now();
   progress.show({"diagnosing", 0, 1, session::RunPart{1, 1}});
   const session::SweepReport report = sweep.finish();
+  if (stop.stop_requested()) {
+    progress.clear();
+    return kExitInterrupted;
+  }
   auto document =
       diagnosis_document(fabric, report.diagnosis,
                          {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);

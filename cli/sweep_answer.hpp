@@ -1,6 +1,8 @@
 // What sweep and simulate print and write once the work is done.
 #pragma once
 
+#include <stop_token>
+
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "probes/session/sweep.hpp"
@@ -11,9 +13,9 @@ void add_answer_options(po::options_description& options);
 /// Error: usage, also for a file that could not be written once the work is done.
 Result<void> check_answer_options(const po::variables_map& values);
 
-/// Prints the answer and writes the files that were asked for; the exit status of the
-/// verdict.
+/// Prints the answer and writes the files that were asked for; the exit status of the verdict, or of a user
+/// who asked for the end while it was diagnosed.
 int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
-           ProgressLine& progress);
+           ProgressLine& progress, std::stop_token stop);
 
 }  // namespace weft::cli

@@ -81,6 +81,7 @@ Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOp
     sweep.note(std::move(sign));
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const Interrupt interrupt;
+  limit_computing(sweep, place.timing.limit, interrupt.token());
   const auto done = run_with_agents(
       place.site, place.bus, fabric, sweep, secrets, [&](const session::Progress& p) { progress.show(p); },
       interrupt.token(), place.timing);
@@ -95,7 +96,7 @@ Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOp
         "weft: the subnet manager changed {} routes during the sweep: what was lost may be on others; "
         "sweep again\n",
         changed);
-  return answer(values, fabric, sweep, progress);
+  return answer(values, fabric, sweep, progress, interrupt.token());
 }
 
 /// What the reading says before any probe; `options`: of the commands that tell more.

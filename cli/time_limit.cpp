@@ -1,10 +1,13 @@
 #include "cli/time_limit.hpp"
 
+#include <fmt/format.h>
+
 namespace weft::cli {
 namespace {
 
 constexpr Nanoseconds kShortest = std::chrono::seconds(1);
 constexpr Nanoseconds kLongest = std::chrono::hours(24);
+constexpr auto kForVerdict = std::chrono::seconds(10);  // what is known by then is worth a diagnosis
 
 }  // namespace
 
@@ -21,6 +24,20 @@ Result<std::optional<session::TimeLimit>> read_time_limit(const po::variables_ma
   const auto until =
       std::chrono::steady_clock::now() + std::chrono::duration_cast<session::TimePoint::duration>(*given);
   return session::TimeLimit{until, *given};
+}
+
+void limit_computing(session::Sweep& sweep, const std::optional<session::TimeLimit>& limit,
+                     std::stop_token stop) {
+  const auto over_after = [&](session::TimePoint::duration more) {
+    return [stop, until = limit ? limit->until + more : session::TimePoint::max()] {
+      return stop.stop_requested() || std::chrono::steady_clock::now() >= until;
+    };
+  };
+  const auto given = limit ? to_string(limit->given) : "none";
+  sweep.limit_computing(
+      {.settling = over_after({}),
+       .verdict = over_after(kForVerdict),
+       .why = fmt::format("the time given (--timeout {}) was over while the losses were diagnosed", given)});
 }
 
 }  // namespace weft::cli

@@ -158,17 +158,17 @@ void note_failing_loss(const Fabric& fabric, const ChannelLoss& loss, Diagnosis&
 }  // namespace
 
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
-                  Purpose purpose, double log_prior) {
-  const bool for_verdict = purpose == Purpose::verdict;
+                  const AssessOptions& options) {
+  Counting counting{.exchanges = options.purpose == Purpose::verdict,
+                    .log_prior = options.log_prior,
+                    .is_over = options.is_over};
   Report report(fabric);
   for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
-  report_counts(fabric, observations,
-                {.what = Counted::loss, .exchanges = for_verdict, .log_prior = log_prior}, tolerance, report);
+  report_counts(fabric, observations, counting, tolerance, report);
   const auto is_corrupt = [](const Observation& probe) { return probe.corrupt > 0; };
+  counting.what = Counted::corruption;
   if (std::ranges::any_of(observations.probes, is_corrupt))
-    report_counts(fabric, observations,
-                  {.what = Counted::corruption, .exchanges = for_verdict, .log_prior = log_prior}, tolerance,
-                  report);
+    report_counts(fabric, observations, counting, tolerance, report);
   const DelayShifts shifts = report_delays(fabric, observations, tolerance, report);
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();
@@ -190,8 +190,9 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   return assessment;
 }
 
-Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance) {
-  auto diagnosis = assess(fabric, observations, tolerance).diagnosis;
+Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
+                   const std::function<bool()>& is_over) {
+  auto diagnosis = assess(fabric, observations, tolerance, {.is_over = is_over}).diagnosis;
   note_masked(fabric, observations, diagnosis);
   diagnosis.verdict = run_verdict(diagnosis);
   if (const auto loss = failing_loss(fabric, observations, diagnosis)) {

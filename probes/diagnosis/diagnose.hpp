@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "topology/base/ids.hpp"
@@ -41,15 +42,23 @@ struct Assessment {
 /// tells both as a set; hypotheses to settle need no more than what was found.
 enum class Purpose { verdict, settling };
 
-/// `log_prior`: what is added to the prior log odds of losses, in nats, where a fault is less likely than in
-/// a fabric of which nothing is known yet: one that was looked at a moment ago.
+struct AssessOptions {
+  Purpose purpose = Purpose::verdict;
+  /// Added to the prior log odds of losses, in nats, where a fault is less likely than in a fabric of which
+  /// nothing is known yet: one that was looked at a moment ago.
+  double log_prior = 0;
+  /// Asked now and then; from when it is true on, the search for causes of losses ends with what it has: what
+  /// was not held against all that may explain the same by then is left open. Empty: it takes its time.
+  std::function<bool()> is_over = {};
+};
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {},
-                  Purpose purpose = Purpose::verdict, double log_prior = 0);
+                  const AssessOptions& options = {});
 
 /// Findings about every channel and host that `observations` can speak of; one that they cannot is not named.
 /// Coverage and verdict are those of all channels of the fabric; a caller that asked for less, or for more,
-/// sets coverage (coverage_of) and then verdict = verdict_of_run(...).
-Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {});
+/// sets coverage (coverage_of) and then verdict = verdict_of_run(...). `is_over`: see AssessOptions.
+Diagnosis diagnose(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance = {},
+                   const std::function<bool()>& is_over = {});
 
 /// run_verdict() of its findings; but a run that would be degraded failed where 5 % (kFailedLoss) of all
 /// packets over some channel were lost, whatever lost them and whenever.

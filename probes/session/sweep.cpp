@@ -197,9 +197,13 @@ void Sweep::add(std::vector<std::unique_ptr<Stage>> stages) {
   std::ranges::move(stages, std::back_inserter(stages_));
 }
 
+diagnosis::Assessment Sweep::assess_to_settle() const {
+  return diagnosis::assess(in_.fabric, results_.observations, in_.options.tolerate,
+                           {.purpose = diagnosis::Purpose::settling, .is_over = computing_.settling});
+}
+
 void Sweep::plan_settling() {
-  const auto assessment =
-      assess(in_.fabric, results_.observations, in_.options.tolerate, diagnosis::Purpose::settling);
+  const auto assessment = assess_to_settle();
   auto hypotheses = assessment.hypotheses;
   std::erase_if(hypotheses, [](const diagnosis::Hypothesis& hypothesis) { return hypothesis.packets == 0; });
   if (hypotheses.size() > kMaxHypotheses) hypotheses.resize(kMaxHypotheses);
@@ -214,8 +218,7 @@ void Sweep::plan_settling() {
 /// Who held a pattern back; flows over what is found at fault were held back there.
 void Sweep::note_slow_nics() {
   if (in_.options.pattern == LoadPattern::links || results_.flows.flows.empty()) return;
-  const auto found = slow_channels(
-      assess(in_.fabric, results_.observations, in_.options.tolerate, diagnosis::Purpose::settling));
+  const auto found = slow_channels(assess_to_settle());
   auto flows = results_.flows.flows;
   std::erase_if(flows, [&](const FlowResult& flow) {
     const PathTable& paths = results_.observations.paths;
@@ -295,8 +298,10 @@ Coverage Sweep::coverage(double background) {
 }
 
 SweepReport Sweep::finish() {
-  SweepReport report{diagnosis::diagnose(in_.fabric, results_.observations, in_.options.tolerate),
-                     results_.sent, results_.lost};
+  SweepReport report{
+      diagnosis::diagnose(in_.fabric, results_.observations, in_.options.tolerate, computing_.verdict),
+      results_.sent, results_.lost};
+  if (!cut_short_ && computing_.verdict && computing_.verdict()) cut_short_ = computing_.why;
   Coverage& covered = report.diagnosis.coverage;
   auto untested = std::move(covered.rate_untested), masked = std::move(covered.masked);
   covered = coverage(diagnosis::background_of(results_.observations, report.diagnosis.account.lost));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,6 +52,13 @@ class Sweep final : public Script {
 
   /// What the hosts must be like, beyond what most of them are. Call before the run.
   void expect_of_hosts(const diagnosis::HostExpectations& expectations) { expectations_ = expectations; }
+  /// What is computed ends early from when these are true on: between the waves, and for the verdict, of
+  /// which is said why then. Call before the run.
+  struct ComputingLimit {
+    std::function<bool()> settling, verdict;
+    std::string why;
+  };
+  void limit_computing(ComputingLimit limit) { computing_ = std::move(limit); }
   /// The paths are known (read from an InfiniBand fabric's tables): nothing is traced. Call before the first
   /// wave; `learn` adopts the paths.
   template <class Learn>
@@ -94,6 +102,7 @@ class Sweep final : public Script {
   void begin_next_part();
   void add(std::unique_ptr<Stage> stage);
   void add(std::vector<std::unique_ptr<Stage>> stages);
+  diagnosis::Assessment assess_to_settle() const;
   void plan_settling();
   void note_dark_channels();
   void note_answers();
@@ -121,6 +130,7 @@ class Sweep final : public Script {
   std::map<PortId, std::string> uses_;
   std::optional<EngineUsed> engine_;
   std::optional<std::string> cut_short_;
+  ComputingLimit computing_;
 };
 
 }  // namespace weft::session

@@ -317,7 +317,8 @@ diagnosis::Assessment Looker::assess(const ScaleSums& sums, const Left& left, co
   const auto purpose = many_ ? diagnosis::Purpose::settling : diagnosis::Purpose::verdict;
   const auto look_at = [&](const std::vector<bool>& suspected) {
     fill(sums, left, delays, suspected);
-    return diagnosis::assess(*fabric_, observations_, tolerance_, purpose, log_prior(between));
+    return diagnosis::assess(*fabric_, observations_, tolerance_,
+                             {.purpose = purpose, .log_prior = log_prior(between)});
   };
   const auto suspected = delays == nullptr ? suspects(sums) : std::vector<bool>();
   auto assessment = look_at(suspected);

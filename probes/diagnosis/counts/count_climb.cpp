@@ -17,7 +17,7 @@ constexpr double kOutOfReach = 30.0;  // nats: swaps win no more
 }  // namespace
 
 double CountClimb::from_here() {
-  for (int round = 0; round < kMaxRounds; ++round) {
+  for (int round = 0; round < kMaxRounds && !(round > 0 && is_over()); ++round) {
     const auto before = state_.faulty();
     if (round > 0) state_.learn();
     state_.start_round();
@@ -69,7 +69,7 @@ void CountClimb::add_likeliest() {
 
 void CountClimb::climb() {
   std::map<std::vector<bool>, int> visits;
-  for (int move = 0; move < kMaxMoves; ++move) {
+  for (int move = 0; move < kMaxMoves && !is_over(); ++move) {
     const bool added = add_best();
     state_.refit(2);
     state_.gather_crowds();
@@ -133,7 +133,7 @@ bool CountClimb::add_of(std::vector<Candidate> candidates) {
 
 void CountClimb::swap_all() {
   double worth = state_.objective();
-  for (int move = 0; move < 16; ++move) {
+  for (int move = 0; move < 16 && !is_over(); ++move) {
     bool swapped = false;
     const auto faults = state_.faults();
     if (faults.size() > kMaxSwapped) return;

@@ -2,6 +2,8 @@
 // for another, moves faults around switches and learns the background anew, until no move helps.
 #pragma once
 
+#include <functional>
+
 #include "probes/diagnosis/counts/switch_moves.hpp"
 
 namespace weft::diagnosis {
@@ -11,13 +13,19 @@ inline constexpr std::size_t kMaxSwapped = 64;
 
 class CountClimb {
  public:
-  CountClimb(const CountProblem& problem, const CountPriors& priors, const BackgroundPrior& background)
-      : state_(problem, priors, background), moves_(state_), row_taken_(problem.row_count(), 0) {}
+  /// `is_over`: see AssessOptions.
+  CountClimb(const CountProblem& problem, const CountPriors& priors, const BackgroundPrior& background,
+             const std::function<bool()>& is_over)
+      : state_(problem, priors, background),
+        moves_(state_),
+        is_over_(is_over),
+        row_taken_(problem.row_count(), 0) {}
   CountClimb(const CountClimb&) = delete;
   CountClimb& operator=(const CountClimb&) = delete;
 
   CountState& state() { return state_; }
   SwitchMoves& moves() { return moves_; }
+  bool is_over() const { return is_over_ && is_over_(); }
 
   /// From where the state is, until nothing moves; worth: see CountState::objective.
   double from_here();
@@ -43,6 +51,7 @@ class CountClimb {
 
   CountState state_;
   SwitchMoves moves_;
+  const std::function<bool()>& is_over_;
   std::vector<std::uint32_t> row_taken_;
   std::uint32_t pass_ = 0;
 };

@@ -45,7 +45,7 @@ class Findings {
     auto priors = count_priors(fabric_, problem_, counted_, observations_.channels, counting_.log_prior);
     expect_other_directions(problem_, dead_, priors);
     result_ = search_counts(problem_, priors, tolerance_.loss.value(), kNamed,
-                            counting_.exchanges && !found_.is_rough);
+                            counting_.exchanges && !found_.is_rough, counting_.is_over);
     found_.account = result_.account;
     std::vector<std::uint32_t> listed;
     for (const Suspicion& suspicion : result_.suspicions) listed.push_back(suspicion.suspect);

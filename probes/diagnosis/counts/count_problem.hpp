@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -60,8 +61,9 @@ struct Counting {
   bool whole_flows = false;
   /// What else explains the same as what is found is asked.
   bool exchanges = true;
-  /// Added to the prior log odds of all faults, in nats: see assess().
+  /// Of all faults: see AssessOptions, as for the next.
   double log_prior = 0;
+  std::function<bool()> is_over = {};
 
   bool estimates_drops(std::size_t observation) const {
     return what == Counted::loss && (takes_off.empty() || !takes_off[observation]);

@@ -23,6 +23,9 @@ constexpr double kTells = 4.6;
 /// found likelier to be one of many backgrounds; it must stay above this.
 constexpr double kDoubted = 0.02;
 
+/// The most that is said of a suspect of which there was no time to ask what else explains the same.
+constexpr double kUnchallenged = 0.5;
+
 /// Of two hosts that have no fault of their own, nothing tells an even loss of all channels from one of a
 /// host's cable; nor does a third with so few packets that they would hardly lose any.
 bool shows_even(const CountState& state) {
@@ -69,12 +72,12 @@ void doubt(CountState& state, double tolerated, double named_from, CountResult& 
 }  // namespace
 
 CountResult search_counts(const CountProblem& problem, const CountPriors& priors, double tolerated,
-                          double named_from, bool with_exchanges) {
+                          double named_from, bool with_exchanges, const std::function<bool()>& is_over) {
   std::unique_ptr<CountClimb> best;
   double worth = -1e300;
   bool best_is_even = false;
   const auto consider = [&](bool even, bool likeliest) {
-    auto search = std::make_unique<CountClimb>(problem, priors, BackgroundPrior{tolerated, even});
+    auto search = std::make_unique<CountClimb>(problem, priors, BackgroundPrior{tolerated, even}, is_over);
     const double its = likeliest ? search->from_likeliest() : search->from_here();
     if (best && (its <= worth || (even && !shows_even(search->state())))) return;
     best = std::move(search), worth = its, best_is_even = even;
@@ -82,15 +85,19 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   consider(false, false);
   const bool crowded = 20 * best->state().faults().size() > problem.suspects.size();
   const bool at_most = best->state().model().learned().mean > 0.9 * tolerated;
-  if (problem.suspects.size() < kSmallProblem && problem.row_count() > 0) consider(false, true);
-  if (crowded || at_most) consider(true, false);
+  if (problem.suspects.size() < kSmallProblem && problem.row_count() > 0 && !best->is_over())
+    consider(false, true);
+  if ((crowded || at_most) && !best->is_over()) consider(true, false);
   const auto exchanges = find_exchanges(*best, with_exchanges);
   CountState& state = best->state();
   CountResult result = weigh_answer(state);
   leave_open(exchanges.groups, problem, result);
-  for (Suspicion& suspicion : result.suspicions)
+  for (Suspicion& suspicion : result.suspicions) {
     if (const auto at = exchanges.spared.find(suspicion.suspect); at != exchanges.spared.end())
       suspicion.probability = std::min(suspicion.probability, 1.0 / (1.0 + std::exp(-at->second)));
+    if (exchanges.challenged && !exchanges.challenged->contains(suspicion.suspect))
+      suspicion.probability = std::min(suspicion.probability, kUnchallenged);
+  }
   if (best_is_even && result.background.mean > tolerated)
     result.even_loss = -std::expm1(-result.background.mean);
   if (result.even_loss == 0 && !is_open(result)) doubt(state, tolerated, named_from, result);

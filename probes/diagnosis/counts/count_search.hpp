@@ -41,8 +41,9 @@ struct CountResult {
 };
 
 /// `tolerated`: the loss of a healthy channel. `named_from`: the probability from which on a suspicion counts
-/// as found. `with_exchanges`: what else explains the same is asked, for the alternatives.
+/// as found. `with_exchanges`: what else explains the same is asked, for the alternatives. `is_over`: see
+/// AssessOptions.
 CountResult search_counts(const CountProblem& problem, const CountPriors& priors, double tolerated,
-                          double named_from, bool with_exchanges);
+                          double named_from, bool with_exchanges, const std::function<bool()>& is_over = {});
 
 }  // namespace weft::diagnosis

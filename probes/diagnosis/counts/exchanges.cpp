@@ -41,9 +41,11 @@ class Challenges {
       std::ranges::copy(climb_.moves().prefer_cables(all), std::back_inserter(replaced_));
       if (!by_challenge_ || !challenge_each()) break;
     }
+    std::optional<std::set<std::uint32_t>> challenged;
+    if (climb_.is_over()) challenged = challenged_faults();
     std::ranges::move(climb_.moves().equal_shifts(), std::back_inserter(all));
     std::ranges::move(challenged_, std::back_inserter(all));
-    return {in_groups(all), std::move(spared_)};
+    return {in_groups(all), std::move(spared_), std::move(challenged)};
   }
 
  private:
@@ -54,7 +56,6 @@ class Challenges {
   /// True: the state is a better one.
   bool challenge_each() {
     challenged_.clear(), spared_.clear();
-    const auto faults = state_.faults();
     if (is_large()) return false;
     const Worth best = worth_of(state_);
     const Kept kept = state_.keep();
@@ -62,26 +63,42 @@ class Challenges {
     LikeliestHazards all(state_.problem(), state_.forbidden(), true);
     all.settle();
     const double fits = all.log_likelihood();
-    for (const auto& forbidden : challenges(faults)) {
-      if (try_without(forbidden, kept, best)) {
+    left_ = challenges(state_.faults());
+    while (!left_.empty() && !climb_.is_over()) {
+      if (challenge(*left_.begin(), kept, best, fits)) {
         challenged_.clear(), spared_.clear();
         return true;
       }
-      if (is_needed(forbidden, fits)) continue;
-      auto out = forbidden;
-      std::ranges::copy(replaced_, std::back_inserter(out));
-      climb_.without(out, best.probable - kAsGood);
-      const Worth now = worth_of(state_);
-      if (now.probable > best.probable + kBetter) {
-        challenged_.clear(), spared_.clear();
-        return true;
-      }
-      auto exchange = exchange_for(kept, best, now);
-      state_.restore(kept);
-      state_.gather_crowds();
-      if (exchange && !is_a_rival(*exchange)) challenged_.push_back(std::move(*exchange));
+      if (!climb_.is_over()) left_.erase(left_.begin());
     }
     return false;
+  }
+
+  /// `fits`: the log-likelihood of what fits best of all. True: the state is a better one; else it is as it
+  /// was.
+  bool challenge(const Suspects& forbidden, const Kept& kept, const Worth& best, double fits) {
+    if (try_without(forbidden, kept, best)) return true;
+    if (is_needed(forbidden, fits)) return false;
+    auto out = forbidden;
+    std::ranges::copy(replaced_, std::back_inserter(out));
+    climb_.without(out, best.probable - kAsGood);
+    const Worth now = worth_of(state_);
+    if (now.probable > best.probable + kBetter) return true;
+    auto exchange = exchange_for(kept, best, now);
+    state_.restore(kept);
+    state_.gather_crowds();
+    if (exchange && !is_a_rival(*exchange)) challenged_.push_back(std::move(*exchange));
+    return false;
+  }
+
+  /// The faults of which time sufficed to ask what else explains the same.
+  std::set<std::uint32_t> challenged_faults() const {
+    std::set<std::uint32_t> all;
+    if (!by_challenge_ || is_large()) return all;
+    for (const std::uint32_t fault : state_.faults()) all.insert(state_.model().suspect_of(fault));
+    for (const Suspects& suspects : left_)
+      for (const std::uint32_t s : suspects) all.erase(s);
+    return all;
   }
 
   /// However much else loses packets, these must too.
@@ -343,7 +360,8 @@ class Challenges {
   CountClimb& climb_;
   CountState& state_;
   const bool by_challenge_;
-  Suspects replaced_;  // switches, by cables of theirs
+  Suspects replaced_;        // switches, by cables of theirs
+  std::set<Suspects> left_;  // to challenge
   std::vector<Exchange> challenged_;
   std::map<std::uint32_t, double> spared_;
   std::vector<double> expected_;  // by row: the variance of its losses, were they lost one by one

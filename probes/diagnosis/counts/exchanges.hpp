@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 
 #include "probes/diagnosis/counts/count_climb.hpp"
 
@@ -12,6 +14,8 @@ struct Exchanges {
   /// Suspects without which, and with nothing in their place, all is less probable by so many nats, the
   /// other hazards at their best then.
   std::map<std::uint32_t, double> spared;
+  /// Where time was over before all was asked: the suspects of which it sufficed.
+  std::optional<std::set<std::uint32_t>> challenged;
 };
 
 /// Each fault in turn is put out of the question, then both directions of each cable, and the search goes on

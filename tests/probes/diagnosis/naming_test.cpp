@@ -179,5 +179,37 @@ TEST(Naming, AHostIsNamedWhereItsCableOrAllOfItIsAtFaultAndNobodyCanTellWhich) {
   EXPECT_TRUE(diagnosis.links.empty() && diagnosis.groups.empty());
 }
 
+TEST(Naming, WhatTimeWasTooShortToChallengeIsOpen) {
+  MadeUpRun run(5);
+  std::set<ChannelId> bad;
+  for (const char* name :
+       {"leaf1->spine2", "leaf2->spine2", "spine3->leaf4", "leaf3->spine1", "host7->leaf2"}) {
+    run.fault(name).loss = 0.02;
+    bad.insert(run.channel(name));
+  }
+  run.probe(600, 200);
+  const auto named_of = [](const Diagnosis& diagnosis) {
+    std::set<ChannelId> named;
+    for (const LinkFinding& finding : diagnosis.links)
+      if (finding.verdict > Verdict::unknown && finding.channel) named.insert(*finding.channel);
+    for (const HostFinding& finding : diagnosis.hosts)
+      if (finding.verdict > Verdict::unknown && finding.channel) named.insert(*finding.channel);
+    return named;
+  };
+  ASSERT_EQ(named_of(run.diagnosed()), bad);
+  std::set<std::size_t> counts;
+  std::set<ChannelId> named;
+  for (int most = 0; named != bad; most += 1 + most / 4) {
+    ASSERT_LT(most, 100'000);
+    int polled = 0;
+    const auto diagnosis = diagnose(run.fabric, run.seen, {}, [&] { return ++polled > most; });
+    EXPECT_NE(diagnosis.verdict, Verdict::healthy) << most;
+    named = named_of(diagnosis);
+    counts.insert(named.size());
+    for (const ChannelId channel : named) EXPECT_TRUE(bad.contains(channel)) << most;
+  }
+  EXPECT_TRUE(counts.contains(0) && counts.size() > 2) << ::testing::PrintToString(counts);
+}
+
 }  // namespace
 }  // namespace weft::diagnosis

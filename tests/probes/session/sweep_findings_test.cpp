@@ -18,7 +18,8 @@ using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
 /// The diagnosis of a sweep that takes `fabric` for what stands there, over agents with these engines.
-Diagnosis swept(const Fabric& fabric, const AddressBook& addresses, const OpenEngines& open) {
+Diagnosis swept(const Fabric& fabric, const AddressBook& addresses, const OpenEngines& open,
+                const Sweep::ComputingLimit& limit = {}) {
   std::vector<ExpectedHost> hosts;
   std::vector<std::string> names;
   for (const NodeId host : fabric.hosts()) {
@@ -27,6 +28,7 @@ Diagnosis swept(const Fabric& fabric, const AddressBook& addresses, const OpenEn
   }
   Sweep sweep(fabric, addresses,
               {.load = LoadLevel::full, .answers_per_second = 1e5, .probes_per_second = 1500}, RunId(1));
+  sweep.limit_computing(limit);
   Coordinator coordinator(fabric, sweep, {RunId(1), {}}, hosts);
   EXPECT_TRUE(coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {}));
   return sweep.finish().diagnosis;
@@ -113,6 +115,21 @@ TEST(SweepFindings, TheOneHostThatSendsChangedBytesIsNamedNotAllWhoReceiveFromIt
   EXPECT_EQ(found.hosts[0].nic, bad);
   EXPECT_EQ(found.hosts[0].cause, Cause::corruption);
   EXPECT_THAT(found.hosts[0].evidence, ElementsAre(HasSubstr("sent from it")));
+}
+
+TEST(SweepFindings, OfADiagnosisThatTimeCutShortNothingIsNamedAndWhyIsSaid) {
+  const FourByFour rig;
+  const ChannelId lossy = *rig.fabric.find_channel("leaf2->spine3");
+  const auto open =
+      run::simulated_engines(rig.fabric, rig.addresses,
+                             {{.link = Fabric::link_of(lossy), .channel = lossy, .loss = Fraction(0.02)}}, 1);
+  ASSERT_EQ(swept(rig.fabric, rig.addresses, open).links.size(), 1u);
+  const auto is_over = [] { return true; };
+  const auto cut = swept(rig.fabric, rig.addresses, open, {is_over, is_over, "time is over"});
+  EXPECT_EQ(cut.verdict, Verdict::unknown);
+  EXPECT_EQ(cut.coverage.cut_short, "time is over");
+  EXPECT_FALSE(cut.coverage.complete);
+  for (const LinkFinding& finding : cut.links) EXPECT_EQ(finding.verdict, Verdict::unknown);
 }
 
 }  // namespace
