@@ -142,7 +142,7 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   const Nanoseconds limit = given.value_or(exports::SlurmCalls().limit);
   const bool is_program = to->starts_with(kProgram) && to->size() > kProgram.size();
   if (!is_program && std::ranges::find(kNamedTargets, *to) == kNamedTargets.end())
-    return fail(ErrorKind::not_supported, "--to {}: expected {} or exec:PROGRAM", *to,
+    return fail(ErrorKind::usage, "--to {}: expected {} or exec:PROGRAM", *to,
                 fmt::join(kNamedTargets, ", "));
   if (*to != "kubernetes")
     for (const char* name : kKubernetesOptions)

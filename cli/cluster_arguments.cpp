@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "balancer/demand/collectives.hpp"
 #include "cli/exit_status.hpp"
 #include "topology/base/host_list.hpp"
 #include "topology/files/file_text.hpp"
@@ -102,6 +103,15 @@ Result<std::vector<std::string>> host_names(const po::variables_map& values) {
   auto names = expand_hosts(text);
   if (!names) return fail(ErrorKind::usage, "--hosts: {}", names.error().message);
   return names;
+}
+
+Result<std::vector<NodeId>> hosts_of_fabric(const po::variables_map& values, const Fabric& fabric) {
+  auto text = values["hosts"].as<std::string>();
+  if (text.starts_with('@')) {
+    WEFT_TRY(const auto names, host_names(values));
+    text = fmt::format("{}", fmt::join(names, ","));
+  }
+  return demand::parse_hosts(fabric, text);
 }
 
 Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const files::FabricFile& file) {

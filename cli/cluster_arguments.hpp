@@ -25,6 +25,9 @@ Result<std::vector<NodeId>> chosen_hosts(const po::variables_map& values, const 
 /// Error: usage.
 Result<std::vector<std::string>> host_names(const po::variables_map& values);
 
+/// --hosts where nobody has to answer: how many of the fabric's, a list, or @FILE. Error: usage.
+Result<std::vector<NodeId>> hosts_of_fabric(const po::variables_map& values, const Fabric& fabric);
+
 /// Probes per second that a switch of a live fabric answers, unless told otherwise: what control-plane
 /// policing lets through as a rule.
 inline constexpr double kLiveAnswersPerSecond = 100;

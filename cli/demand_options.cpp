@@ -3,6 +3,7 @@
 #include "balancer/assign/choose_algorithm.hpp"
 #include "balancer/assign/rank_order.hpp"
 #include "balancer/demand/collectives.hpp"
+#include "cli/cluster_arguments.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/files/file_text.hpp"
 
@@ -115,7 +116,7 @@ Result<std::vector<NodeId>> asked_hosts(const Fabric& fabric, const po::variable
   if (!values.count("hosts"))
     return fail(ErrorKind::usage, "--collective {} needs --hosts: how many, or which (host1,host5)",
                 values["collective"].as<std::string>());
-  WEFT_TRY(auto hosts, demand::parse_hosts(fabric, values["hosts"].as<std::string>()));
+  WEFT_TRY(auto hosts, hosts_of_fabric(values, fabric));
   return values.count("reorder") ? assign::rank_order(fabric, hosts) : std::move(hosts);
 }
 

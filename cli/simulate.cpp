@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "balancer/demand/collectives.hpp"
+#include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
@@ -72,7 +72,7 @@ std::vector<session::ExpectedHost> with_all_nics(const Fabric& fabric, std::span
 Result<std::vector<session::ExpectedHost>> hosts_to_sweep(const po::variables_map& values,
                                                           const Fabric& fabric) {
   if (!values.count("hosts")) return with_all_nics(fabric, fabric.hosts());
-  WEFT_TRY(const auto chosen, demand::parse_hosts(fabric, values["hosts"].as<std::string>()));
+  WEFT_TRY(const auto chosen, hosts_of_fabric(values, fabric));
   if (chosen.size() < 2)
     return fail(ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another");
   return with_all_nics(fabric, chosen);
@@ -203,6 +203,9 @@ int simulate_command(const Arguments& arguments) {
   if (collective_was_asked(*values) && values->count("background"))
     return report({ErrorKind::usage, "--background is for sweeps: completion times know no losses"});
   if (collective_was_asked(*values)) return simulate_collective(*values, file->fabric, *faults);
+  for (const char* name : {"plot", "packets", "measured"})
+    if (values->count(name))
+      return report({ErrorKind::usage, fmt::format("--{} goes with --collective or --flows", name)});
   return simulate_sweep(*values, *file, *options, *faults, *stalls, *background);
 }
 

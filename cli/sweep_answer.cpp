@@ -30,7 +30,7 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-constexpr std::array kFiles{"save", "paths", "observations"};
+constexpr std::array kFiles{"save", "paths", "observations", "metrics-file"};
 
 /// Of more than what the observations say: who got how much of a pattern, what queue pairs measured.
 bool has_news(const FlowResults& results) {
@@ -77,6 +77,9 @@ Result<void> check_answer_options(const po::variables_map& values) {
   for (const char* name : kFiles) {
     const auto file = text_option(values, name);
     if (!file) continue;
+    std::error_code unknown;
+    if (std::filesystem::is_directory(*file, unknown))
+      return fail(ErrorKind::usage, "--{} {}: it is a folder: expected a file", name, *file);
     const auto parent = std::filesystem::path(*file).parent_path();
     const bool is_there = access(file->c_str(), F_OK) == 0;
     const std::string place = is_there ? *file : parent.empty() ? "." : parent.string();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
@@ -19,18 +20,21 @@ using namespace std::string_view_literals;
 struct Key {
   std::string_view given;
   std::string_view in_file;
+  bool needed = true;
 };
 constexpr std::array kClosKeys{Key{"leaves", "leaves"}, Key{"spines", "spines"},
-                               Key{"hosts", "hosts_per_leaf"}, Key{"pods", "pods"}, Key{"cores", "cores"}};
-constexpr std::array kRailsKeys{Key{"groups", "groups"}, Key{"hosts", "hosts_per_group"},
-                                Key{"rails", "rails"},   Key{"spines", "spines"},
-                                Key{"pods", "pods"},     Key{"cores", "cores"}};
+                               Key{"hosts", "hosts_per_leaf"}, Key{"pods", "pods", false},
+                               Key{"cores", "cores", false}};
+constexpr std::array kRailsKeys{Key{"groups", "groups"},    Key{"hosts", "hosts_per_group"},
+                                Key{"rails", "rails"},      Key{"spines", "spines"},
+                                Key{"pods", "pods", false}, Key{"cores", "cores", false}};
 
 /// "leaves=4,spines=4" as "leaves: 4, spines: 4"; the file's reader judges the numbers.
 Result<std::string> members(std::string_view option, std::string_view text, std::span<const Key> keys) {
   std::vector<std::string_view> known;
   for (const Key& key : keys) known.push_back(key.given);
   std::vector<std::string> written;
+  std::set<std::string_view> given;
   while (!text.empty()) {
     const auto item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
@@ -44,7 +48,11 @@ Result<std::string> members(std::string_view option, std::string_view text, std:
     if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos)
       return fail(ErrorKind::usage, "--{}: expected {}=NUMBER, found '{}'", option, name, item);
     written.push_back(fmt::format("{}: {}", key->in_file, number));
+    given.insert(key->given);
   }
+  for (const Key& key : keys)
+    if (key.needed && !given.contains(key.given))
+      return fail(ErrorKind::usage, "--{}: {}=NUMBER is missing", option, key.given);
   return fmt::format("{}", fmt::join(written, ", "));
 }
 
@@ -84,7 +92,7 @@ Result<std::string> short_file(const po::variables_map& values) {
 int generate(const po::variables_map& values) {
   const auto text = short_file(values);
   if (!text) return report(text.error());
-  const auto file = files::parse_fabric_file(*text, "as asked for");
+  const auto file = files::parse_fabric_file(*text, "the fabric asked for");
   if (!file) return report(Error{ErrorKind::usage, file.error().message});
   fmt::print("{}", values.count("explicit") ? files::write_fabric_file(file->fabric, file->lab) : *text);
   return kExitHealthy;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 
+#include "topology/base/host_list.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::demand {
@@ -222,6 +223,11 @@ Result<std::vector<NodeId>> parse_hosts(const Fabric& fabric, std::string_view t
   std::size_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error == std::errc{} && end == text.data() + text.size()) return first_hosts(fabric, count);
+  std::string expanded;
+  if (text.find('[') != std::string_view::npos) {
+    WEFT_TRY(const auto names, expand_hosts(text));
+    text = expanded = fmt::format("{}", fmt::join(names, ","));
+  }
   std::vector<NodeId> hosts;
   std::vector<bool> seen(fabric.node_count());
   while (true) {

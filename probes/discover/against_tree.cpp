@@ -41,10 +41,9 @@ class Comparison {
     for (const auto& [node, under] : hosts_at_)
       if (under.size() > 1) shared[under].insert(node);
     for (const auto& [under, nodes] : shared) tell_joined(nodes, under);
-    if (!tree_.above.empty()) {
-      const auto all = places();
-      for (const files::SwitchAbove& one : tree_.above) compare_above(one, all);
-    }
+    const auto all = places();
+    for (const files::SwitchAbove& one : tree_.above) compare_above(one, all);
+    compare_tops(all);
     tell_missing();
     return std::move(said_);
   }
@@ -169,6 +168,7 @@ class Comparison {
     std::size_t apart = 0;  // levels at which its hosts are in several parts
     while (apart < first.size() && !is_joined_at(apart)) ++apart;
     if (apart == 0) return;
+    if (apart == first.size() && !knows_cables_of_switches()) return;  // it is told once that none is known
     std::map<std::uint32_t, std::vector<std::string>> parts, others;
     for (std::size_t i = 0; i < places.size(); ++i)
       for (const std::string& host : places[i].hosts)
@@ -183,6 +183,51 @@ class Comparison {
             tree_.source, named(hosts), named(rest), one.name, named(nearer->second)));
         return;
       }
+    if (apart == first.size())
+      said_.disagreements.push_back(fmt::format("{} has them together under {}, and no cables join them: {}",
+                                                tree_.source, one.name, in_parts(parts)));
+  }
+
+  bool knows_cables_of_switches() const {
+    for (std::uint32_t l = 0; l < found_.link_count(); ++l)
+      if (found_.between_switches(LinkId(l))) return true;
+    return false;
+  }
+
+  /// What no switch of the tree is above, Slurm gives no job together.
+  void compare_tops(const std::vector<Place>& places) {
+    if (!knows_cables_of_switches()) {
+      if (tree_.switches.size() > 1)
+        said_.gaps.push_back(fmt::format(
+            "{}: what it has above switches with nodes: no cables between switches are known", tree_.source));
+      return;
+    }
+    std::set<std::string_view> below_some;
+    for (const files::SwitchAbove& one : tree_.above)
+      below_some.insert(one.children.begin(), one.children.end());
+    std::map<std::string_view, std::string_view> top_of;  // by host
+    const auto note = [&](const std::string& name) {
+      if (below_some.contains(name)) return;
+      for (const std::string_view host : below(name)) top_of.emplace(host, name);
+    };
+    for (const auto& one : tree_.switches) note(one.name);
+    for (const auto& one : tree_.above) note(one.name);
+    std::map<std::uint32_t, std::map<std::string_view, std::vector<std::string>>> joined;
+    for (const Place& place : places)
+      for (const std::string& host : place.hosts)
+        joined[place.joined.back()][top_of.at(host)].push_back(host);
+    for (const auto& [part, tops] : joined)
+      if (tops.size() > 1)
+        said_.disagreements.push_back(
+            fmt::format("{} has no switch above all of them, so no job of Slurm spans them, and cables join "
+                        "them: {}",
+                        tree_.source, in_parts(tops)));
+  }
+
+  static std::string in_parts(const auto& parts) {
+    std::vector<std::string> words;
+    for (const auto& [part, hosts] : parts) words.push_back(named(hosts));
+    return fmt::format("{}", fmt::join(words, "; "));
   }
 
   void compare(std::size_t i) {

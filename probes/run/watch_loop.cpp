@@ -35,6 +35,17 @@ watch::PlanVersion version_in(const watch::SharedValue::Stored& stored) {
   return watch::PlanVersion(static_cast<std::uint32_t>(std::strtoul(stored.text.c_str(), nullptr, 10)));
 }
 
+/// What no path takes may be sick unseen, or just be down: the fabric routes around it.
+std::string not_watched(const Fabric& fabric, const std::vector<ChannelId>& uncovered) {
+  constexpr std::size_t kNamed = 6;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(uncovered.size(), kNamed); ++i)
+    names += (i == 0 ? "" : ", ") + fabric.name_of(uncovered[i]);
+  if (uncovered.size() > kNamed) names += fmt::format(" and {} more", uncovered.size() - kNamed);
+  return fmt::format(
+      "not watched, as no path takes it: {}: it is down, or out of the routes; weft sweep tells", names);
+}
+
 }  // namespace
 
 WatchLoop::WatchLoop(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
@@ -215,6 +226,7 @@ bool WatchLoop::take_up(MappedPlan mapped) {
       "plan {}: {} streams from {} NICs; {} channels are crossed by none, {} by few{}", version->value(),
       mapped.plan.rows, mapped.plan.nics.size(), mapped.plan.uncovered.size(), mapped.plan.thin.size(),
       mapped.left_out > 0 ? fmt::format("; {} NICs take no part", mapped.left_out) : ""));
+  if (!mapped.plan.uncovered.empty()) listener_.on_note(not_watched(place_.fabric, mapped.plan.uncovered));
   watcher_->learned(std::move(mapped.plan), *version, ends(), now());
   return true;
 }

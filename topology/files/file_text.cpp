@@ -86,7 +86,44 @@ Result<std::string> read_text_file(const std::filesystem::path& path, Bytes most
   return text;
 }
 
-Result<void> write_text_file(const std::filesystem::path& path, std::string_view text) {
+namespace {
+
+/// Where a write to `path` ends up: the last of a chain of symbolic links, also where it leads to nothing
+/// yet.
+std::filesystem::path followed(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  std::error_code error;
+  for (int link = 0; link < kMostLinks && std::filesystem::is_symlink(path, error); ++link) {
+    const auto to = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = to.is_absolute() ? to : path.parent_path() / to;
+  }
+  return path;
+}
+
+/// Into a device, or a pipe that somebody reads: one that nobody reads is an error.
+Result<void> write_through(const std::filesystem::path& path, std::string_view text) {
+  const OpenFile file(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  while (file.number >= 0 && !text.empty()) {
+    const auto put = ::write(file.number, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) break;
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  if (text.empty()) return {};
+  return fail(kind_of(errno), "{} cannot be written: {}", path.string(), reason(errno));
+}
+
+}  // namespace
+
+Result<void> write_text_file(const std::filesystem::path& given, std::string_view text) {
+  const auto path = followed(given);
+  std::error_code unknown;
+  const auto status = std::filesystem::status(path, unknown);
+  if (std::filesystem::is_directory(status))
+    return fail(ErrorKind::usage, "{} is a folder: expected a file", given.string());
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return write_through(path, text);
   auto beside = path;
   beside += fmt::format(".{}.part", getpid());
   errno = 0;

@@ -103,6 +103,17 @@ void note_narrow_switches(const Fabric& fabric, Tier tier, std::size_t most, std
   std::move(lines).move_to(all);
 }
 
+/// A rate without its unit is one of bits per second.
+void note_slow_links(const Fabric& fabric, std::size_t most, std::vector<std::string>& all) {
+  const auto slowest_there_is = Bandwidth::bit(1e6);
+  Lines lines(most, "links of such a rate");
+  for (std::uint32_t l = 0; l < fabric.link_count(); ++l)
+    if (const auto rate = fabric.link(LinkId(l)).rate; rate < slowest_there_is)
+      lines.add(fmt::format("{} is of {}: is the unit missing, as in 400G?", fabric.name_of(LinkId(l)),
+                            readable(rate)));
+  std::move(lines).move_to(all);
+}
+
 }  // namespace
 
 FabricSummary summarise(const Fabric& fabric) {
@@ -128,6 +139,7 @@ std::vector<std::string> oddities(const Fabric& fabric, std::size_t most) {
   if (fabric.nics().size() < 2) all.push_back("fewer than two NICs with a cable: there is nothing to test");
   note_separate_parts(fabric, most, all);
   note_bare_nodes(fabric, most, all);
+  note_slow_links(fabric, most, all);
   for (const Tier tier : kTiers)
     if (tier != Tier::host) note_narrow_switches(fabric, tier, most, all);
   return all;

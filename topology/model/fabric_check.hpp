@@ -23,8 +23,8 @@ struct FabricSummary {
 FabricSummary summarise(const Fabric& fabric);
 
 /// One line each, most important first: parts without a way between them, nodes and ports without a cable,
-/// leaves that have fewer or slower uplinks than their fellows. Empty: nothing odd. At most `most` lines of
-/// each sort, then how many more.
+/// links too slow to be any, leaves that have fewer or slower uplinks than their fellows. Empty: nothing odd.
+/// At most `most` lines of each sort, then how many more.
 std::vector<std::string> oddities(const Fabric& fabric, std::size_t most = 10);
 
 }  // namespace weft

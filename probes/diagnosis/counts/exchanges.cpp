@@ -127,10 +127,11 @@ class Challenges {
     const Exchange exchange = exchange_since(kept);
     // What bursts of nothing in particular explain then is not read as losses one by one; but one burst is no
     // more runs than a row keeps.
-    const bool by_others = has_mostly(exchange.removed, [this](std::uint32_t row) {
-      const bool is_known = state_.problem().runs[row] > 0;
-      return holds_several(row) && !(is_known && state_.model().burst_weight(row) > 0.5);
-    });
+    const bool by_others =
+        is_taken_up(exchange.removed) && has_mostly(exchange.removed, [this](std::uint32_t row) {
+          const bool is_known = state_.problem().runs[row] > 0;
+          return holds_several(row) && !(is_known && state_.model().burst_weight(row) > 0.5);
+        });
     state_.restore(kept);
     state_.gather_crowds();
     if (is_told_by_rivals(exchange)) return false;
@@ -252,6 +253,18 @@ class Challenges {
     const CountProblem& problem = state_.problem();
     const bool has_no_order = problem.runs[row] == 0 && problem.k[row] < problem.n[row];
     return problem.runs[row] > 1 || (has_no_order && problem.k[row] > kMaxLossRuns);
+  }
+
+  /// Without these, the others as they are now are expected to lose most of what was lost in their rows.
+  bool is_taken_up(const Suspects& hazards) const {
+    const CountProblem& problem = state_.problem();
+    double lost = 0, expected = 0;
+    for (const std::uint32_t hazard : hazards)
+      for (const auto& cell : problem.rows_of(state_.model().suspect_of(hazard))) {
+        lost += problem.k[cell.index];
+        expected += problem.n[cell.index] * -std::expm1(-state_.model().row_hazard(cell.index));
+      }
+    return 2 * expected > lost;
   }
 
   /// Most of what was lost in the rows of these was lost in rows for which `is_such` holds.

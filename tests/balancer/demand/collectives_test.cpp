@@ -130,6 +130,12 @@ TEST(Hosts, AreANumberOrNamesAndMistakesSayWhich) {
   const auto fabric = sixteen();
   EXPECT_EQ(parse_hosts(fabric, "3")->size(), 3u);
   EXPECT_EQ(fabric.name_of(parse_hosts(fabric, "host7,host2")->front()), "host7");
+  const auto range = parse_hosts(fabric, "host[3-5],host1");
+  ASSERT_TRUE(range && range->size() == 4);
+  EXPECT_EQ(fabric.name_of(range->front()), "host3");
+  EXPECT_EQ(fabric.name_of(range->back()), "host1");
+  EXPECT_FALSE(parse_hosts(fabric, "host[3-"));
+  EXPECT_FALSE(parse_hosts(fabric, "host[15-17]"));
   EXPECT_EQ(parse_hosts(fabric, "17").error().message,
             "17 hosts asked for: expected 2 to 16, the hosts of fabric clos");
   EXPECT_EQ(parse_hosts(fabric, "host1,leaf1").error().message,

@@ -23,8 +23,15 @@ Fabric clos_of_three_a_leaf() {
   return make_clos({.name = "f", .leaves = 2, .spines = 2, .hosts_per_leaf = 3}).value();
 }
 
+/// Below one switch.
+files::SwitchTree below_top(Switches switches) {
+  files::SwitchAbove top{"top", {}};
+  for (const auto& one : switches) top.children.push_back(one.name);
+  return {"t.conf", std::move(switches), {}, {top}};
+}
+
 std::vector<std::string> said_of(const Fabric& fabric, Switches switches) {
-  return compare_with_tree(fabric, {"t.conf", std::move(switches)}).disagreements;
+  return compare_with_tree(fabric, below_top(std::move(switches))).disagreements;
 }
 
 TEST(AgainstTree, WhatIsSoIsNoDifferenceWhateverTheSwitchesAreCalled) {
@@ -61,7 +68,7 @@ TEST(AgainstTree, OneMistakeHidesNoOther) {
 
 TEST(AgainstTree, NodesOfOneSideOnlyAreUnknownAndASwitchIsNoNode) {
   const auto compared = compare_with_tree(
-      three_leaves(), {"t.conf", {{"a", {"host1", "cpu1", "host2"}}, {"b", {"host3", "host4", "leaf2"}}}});
+      three_leaves(), below_top({{"a", {"host1", "cpu1", "host2"}}, {"b", {"host3", "host4", "leaf2"}}}));
   EXPECT_THAT(compared.gaps, ElementsAre("t.conf: 1 of its nodes were not found: cpu1",
                                          "t.conf: it has none of 2 hosts: host5, host6"));
   EXPECT_THAT(compared.disagreements, ElementsAre("t.conf has leaf2 as a node under b, and it is a switch"));
@@ -78,14 +85,35 @@ TEST(AgainstTree, HostsOfOnePodOfTheTreeShareASwitchTwoUp) {
   };
   EXPECT_THAT(said({{"top", {"p1", "p2"}}, {"p1", {"l1", "l2"}}, {"p2", {"l3", "l4"}}}), IsEmpty());
   EXPECT_THAT(said({{"top", {"l1", "l2", "l3", "l4"}}}), IsEmpty());
-  for (const Above& top : {Above{{"top", {"p1", "p2"}}}, Above{}}) {
-    Above above{{"p1", {"l1", "l2", "l3"}}, {"p2", {"l4"}}};
-    above.insert(above.end(), top.begin(), top.end());
-    EXPECT_THAT(
-        said(above),
-        ElementsAre("t.conf has host3 and host1, host2 together under p1, and the first are nearer to "
-                    "host4, which it has elsewhere"));
+  const std::string nearer =
+      "t.conf has host3 and host1, host2 together under p1, and the first are nearer to host4, which it has "
+      "elsewhere";
+  const Above wrong{{"p1", {"l1", "l2", "l3"}}, {"p2", {"l4"}}};
+  Above topped = wrong;
+  topped.push_back({"top", {"p1", "p2"}});
+  EXPECT_THAT(said(topped), ElementsAre(nearer));
+  EXPECT_THAT(said(wrong), ElementsAre(nearer, testing::HasSubstr("no switch above all of them")));
+}
+
+TEST(AgainstTree, WhatCablesJoinIsBelowOneSwitchAndNothingElseIs) {
+  EXPECT_THAT(
+      compare_with_tree(three_leaves(), {"t.conf", {{"a", {"host1", "host2"}}, {"b", {"host3", "host4"}}}})
+          .disagreements,
+      ElementsAre("t.conf has no switch above all of them, so no job of Slurm spans them, and cables "
+                  "join them: host1, host2; host3, host4"));
+
+  FabricBuilder builder("islands", FabricKind::roce);
+  for (int i = 1; i <= 2; ++i) {
+    const auto leaf = builder.add_node({fmt::format("leaf{}", i), NodeKind::switch_, Tier::leaf}).value();
+    const auto spine = builder.add_node({fmt::format("spine{}", i), NodeKind::switch_, Tier::spine}).value();
+    const auto host = builder.add_node({fmt::format("host{}", i), NodeKind::host, Tier::host}).value();
+    for (const NodeId far : {spine, host}) {
+      const auto here = builder.add_next_port(leaf), there = builder.add_next_port(far);
+      ASSERT_TRUE(builder.add_link(here, there, Bandwidth::gbit(400)));
+    }
   }
+  EXPECT_THAT(said_of(std::move(builder).build(), {{"a", {"host1"}}, {"b", {"host2"}}}),
+              ElementsAre("t.conf has them together under top, and no cables join them: host1; host2"));
 }
 
 TEST(AgainstTree, ANameWithADomainIsThatOfTheOneNodeWithout) {

@@ -64,5 +64,36 @@ TEST(FileText, WhatNeverEndsIsBoundedAndAFolderIsNamed) {
   EXPECT_EQ(read_text_file("/no/such", kMost).error().kind, ErrorKind::not_found);
 }
 
+std::string text_of(const std::string& path) { return read_text_file(path, kMost).value_or("unreadable"); }
+
+TEST(FileText, ALinkIsFollowedAndWhatIsNoOrdinaryFileStaysWhatItIs) {
+  const std::string place = testing::TempDir() + "weft_written_" + std::to_string(getpid());
+  std::filesystem::create_directory(place);
+  const std::string target = place + "/target", link = place + "/link", dangling = place + "/dangling";
+  ASSERT_TRUE(write_text_file(target, "old"));
+  std::filesystem::create_symlink("target", link);
+  std::filesystem::create_symlink("made", dangling);
+  EXPECT_TRUE(write_text_file(link, "new"));
+  EXPECT_TRUE(write_text_file(dangling, "first"));
+  EXPECT_TRUE(std::filesystem::is_symlink(link) && std::filesystem::is_symlink(dangling));
+  EXPECT_EQ(text_of(target), "new");
+  EXPECT_EQ(text_of(place + "/made"), "first");
+  const auto folder = write_text_file(place, "x");
+  ASSERT_FALSE(folder);
+  EXPECT_THAT(folder.error().message, testing::HasSubstr("is a folder"));
+  std::filesystem::remove_all(place);
+
+  const NamedPipe pipe;
+  EXPECT_FALSE(write_text_file(pipe.path(), "nobody reads it"));
+  std::string came;
+  {
+    const std::jthread reader([&] { came = text_of(pipe.path()); });
+    for (int i = 0; i < 200 && !write_text_file(pipe.path(), "through"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(came, "through");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe.path()));
+}
+
 }  // namespace
 }  // namespace weft::files
