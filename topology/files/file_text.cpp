@@ -91,9 +91,9 @@ namespace {
 /// Where a write to `path` ends up: the last of a chain of symbolic links, also where it leads to nothing
 /// yet.
 std::filesystem::path followed(std::filesystem::path path) {
-  constexpr int kMostLinks = 40;  // as Linux follows
+  constexpr int kMaxLinks = 40;  // as Linux follows
   std::error_code error;
-  for (int link = 0; link < kMostLinks && std::filesystem::is_symlink(path, error); ++link) {
+  for (int link = 0; link < kMaxLinks && std::filesystem::is_symlink(path, error); ++link) {
     const auto to = std::filesystem::read_symlink(path, error);
     if (error) break;
     path = to.is_absolute() ? to : path.parent_path() / to;

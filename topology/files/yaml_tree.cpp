@@ -98,12 +98,34 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   std::unordered_map<YAML::anchor_t, std::uint32_t> anchors_;
 };
 
+namespace {
+
+/// The parser reads on to the last bracket that is open before it says that one is: 240 bytes of memory for
+/// each. Brackets in quotes and comments count too; no file has a thousand of them open.
+constexpr int kMaxOpenBrackets = 1000;
+
+/// The line where more brackets are open.
+std::optional<int> line_of_too_many_brackets(std::string_view text) {
+  int open = 0, line = 1;
+  for (const char c : text) {
+    if (c == '\n') ++line;
+    if (c == '[' || c == '{') ++open;
+    if ((c == ']' || c == '}') && open > 0) --open;
+    if (open > kMaxOpenBrackets) return line;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<YamlTree> YamlTree::parse(std::string_view text, std::string_view file) {
   YamlTree tree;
   tree.file_ = file;
   if (text.size() > kMaxTextBytes)
     return fail(ErrorKind::invalid_input, "{}: {} bytes are more than the {} a fabric file may have", file,
                 text.size(), kMaxTextBytes);
+  if (const auto line = line_of_too_many_brackets(text))
+    return fail(ErrorKind::invalid_input, "{}:{}: nested more than {} deep", file, *line, kDeepest);
   std::istringstream in{std::string(text)};
   try {
     YAML::Parser parser(in);

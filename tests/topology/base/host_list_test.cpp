@@ -55,6 +55,9 @@ TEST(HostList, IsBounded) {
   EXPECT_THAT(refusal("h[0-100000]"), HasSubstr("more than 100000 names"));
   EXPECT_THAT(refusal("h[1-1000][1-1000]"), HasSubstr("more than 100000 names"));
   EXPECT_THAT(refusal("a[1-60000],b[1-60000]"), HasSubstr("more than 100000 names"));
+  std::string again = "x[1-60000]";
+  for (int i = 0; i < 5000; ++i) again += ",x[1-60000]";
+  EXPECT_THAT(refusal(again), HasSubstr("more than 100000 names"));
 }
 
 }  // namespace

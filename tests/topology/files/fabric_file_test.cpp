@@ -297,6 +297,7 @@ TEST(FabricFile, MalformedYamlIsRefusedWithItsLine) {
 
 TEST(FabricFile, ADeepOrSelfMultiplyingFileIsRefusedAtOnce) {
   EXPECT_THAT(refusal("nodes: " + std::string(100'000, '[')), HasSubstr("nested more than 16 deep"));
+  EXPECT_THAT(refusal("nodes: \n" + std::string(8'000'000, '{')), HasSubstr(":2: nested more than 16 deep"));
   std::string bomb = "a0: &a0 [x, x]\n";
   for (int i = 1; i < 60; ++i) {
     const auto before = std::to_string(i - 1);
