@@ -116,7 +116,7 @@ TEST_F(BlacklistExec, SaysWhatIsWrongWithAProgramAndChangesNothing) {
               HasSubstr("expected nobody, weft, others or absent"));
   std::filesystem::remove(here("site"));
   EXPECT_EQ(sync().status, 69);
-  EXPECT_EQ(run({"sync", "--to", "exec:"}).status, 69) << "no program is named";
+  EXPECT_EQ(run({"sync", "--to", "exec:"}).status, 64) << "no program is named";
   EXPECT_TRUE(marks().empty());
 }
 

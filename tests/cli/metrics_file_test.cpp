@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "cli/commands.hpp"
 #include "tests/collectors/metrics/promtool.hpp"
 #include "tests/support/command.hpp"
@@ -27,12 +29,17 @@ TEST(MetricsFile, IsWrittenBesideTheAnswer) {
   EXPECT_TRUE(metrics::promtool_takes(text));
 }
 
-TEST(MetricsFile, ThatCannotBeWrittenIsSaidAndTheAnswerStands) {
+TEST(MetricsFile, ThatCannotBeWrittenIsRefusedBeforeOrSaidAndTheAnswerStands) {
   const ScratchFile fabric(kFabric);
-  const auto outcome = call(simulate_command, {fabric.path(), "--metrics-file", "/nowhere/weft.prom"});
-  EXPECT_EQ(outcome.status, 0);
-  EXPECT_NE(outcome.out, "");
-  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/weft.prom"));
+  const auto refused = call(simulate_command, {fabric.path(), "--metrics-file", "/nowhere/weft.prom"});
+  EXPECT_EQ(refused.status, 64);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, HasSubstr("/nowhere/weft.prom"));
+  const auto full = call(simulate_command, {fabric.path(), "--metrics-file", "/dev/full"});
+  EXPECT_EQ(full.status, 0);
+  EXPECT_NE(full.out, "");
+  EXPECT_THAT(full.err, HasSubstr("/dev/full cannot be written: No space left"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
 }  // namespace
