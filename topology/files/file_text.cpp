@@ -88,12 +88,20 @@ Result<std::string> read_text_file(const std::filesystem::path& path, Bytes most
 
 namespace {
 
-/// Where a write to `path` ends up: the last of a chain of symbolic links, also where it leads to nothing
+/// Whether it is a symbolic link that this user or root made: one of anybody else may lead where only we may
+/// write.
+bool is_our_link(const std::filesystem::path& path) {
+  struct stat kind {};
+  return lstat(path.c_str(), &kind) == 0 && S_ISLNK(kind.st_mode) &&
+         (kind.st_uid == geteuid() || kind.st_uid == 0);
+}
+
+/// Where a write to `path` ends up: the last of a chain of our symbolic links, also where it leads to nothing
 /// yet.
 std::filesystem::path followed(std::filesystem::path path) {
   constexpr int kMaxLinks = 40;  // as Linux follows
   std::error_code error;
-  for (int link = 0; link < kMaxLinks && std::filesystem::is_symlink(path, error); ++link) {
+  for (int link = 0; link < kMaxLinks && is_our_link(path); ++link) {
     const auto to = std::filesystem::read_symlink(path, error);
     if (error) break;
     path = to.is_absolute() ? to : path.parent_path() / to;
@@ -103,7 +111,7 @@ std::filesystem::path followed(std::filesystem::path path) {
 
 /// Into a device, or a pipe that somebody reads: one that nobody reads is an error.
 Result<void> write_through(const std::filesystem::path& path, std::string_view text) {
-  const OpenFile file(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  const OpenFile file(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   while (file.number >= 0 && !text.empty()) {
     const auto put = ::write(file.number, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
@@ -119,11 +127,11 @@ Result<void> write_through(const std::filesystem::path& path, std::string_view t
 Result<void> write_text_file(const std::filesystem::path& given, std::string_view text) {
   const auto path = followed(given);
   std::error_code unknown;
-  const auto status = std::filesystem::status(path, unknown);
+  const auto status = std::filesystem::symlink_status(path, unknown);
   if (std::filesystem::is_directory(status))
     return fail(ErrorKind::usage, "{} is a folder: expected a file", given.string());
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    return write_through(path, text);
+  const bool is_replaced = std::filesystem::is_regular_file(status) || std::filesystem::is_symlink(status);
+  if (std::filesystem::exists(status) && !is_replaced) return write_through(path, text);
   auto beside = path;
   beside += fmt::format(".{}.part", getpid());
   errno = 0;

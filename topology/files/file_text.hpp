@@ -18,8 +18,9 @@ Result<void> read_pieces(const std::filesystem::path& path,
 /// The file's bytes; refused when it is no ordinary file or pipe, or holds more than `most`.
 Result<std::string> read_text_file(const std::filesystem::path& path, Bytes most);
 
-/// Writes beside `path` first and renames, so that a reader never sees half a file. Symbolic links are
-/// followed; what is no ordinary file stays what it is and is written into.
+/// Writes beside `path` first and renames, so that a reader never sees half a file. Symbolic links of
+/// this user and of root are followed, those of others replaced; what is no ordinary file stays what it is
+/// and is written into.
 Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace weft::files
