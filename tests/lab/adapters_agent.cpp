@@ -22,7 +22,7 @@ namespace weft {
 namespace {
 
 constexpr const char* kLabVariable = "WEFT_TEST_IB_LAB";
-constexpr int kLookForAnswers = 1;  // ms
+constexpr int kLookForAnswers = 4;  // ms
 constexpr int kOpens = 5000;        // ms at most
 
 /// What passes between the two, as one message of a local socket.

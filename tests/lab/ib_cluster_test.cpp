@@ -52,7 +52,8 @@ TEST_F(InfinibandLabTest, OneAgentServesAllPortsOfItsHost) {
       lab.name() + "\nexec \"$@\"\n");
   const std::vector<std::string> by_adapters{"--launcher",      "sh " + script.path() + " {host}",
                                              "--agent-program", WEFT_BINARY_DIR "/adapters_agent",
-                                             "--tolerate",      "delay=50ms"};  // their processes add some
+                                             "--tolerate",      "delay=1s",  // their processes add some
+                                             "--probe-rate",    "200"};      // and are more than the cores
   const auto words = [&] {
     auto all = live(lab);
     all.erase(all.begin() + 3, all.begin() + 5);  // the lab's own launcher
