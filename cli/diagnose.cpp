@@ -3,10 +3,10 @@
 #include <chrono>
 #include <ranges>
 
-#include "cli/broken_lines.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/read_observations.hpp"
 #include "cli/stamp.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/verdict_output.hpp"
@@ -59,8 +59,6 @@ Result<counters::GuidOfLid> lids_of(const std::string& dump) {
 /// What port counters tell beside the observations.
 Result<void> add_counters(const po::variables_map& values, const Fabric& fabric, Observations& into) {
   const auto file = text_option(values, "counters");
-  if (!file && values.count("dump"))
-    return fail(ErrorKind::usage, "--dump tells whose the LIDs of --counters are: it needs --counters FILE");
   if (!file) return {};
   WEFT_TRY(const auto text, files::read_text_file(*file, kMaxFileBytes));
   auto entries = counters::parse_counter_text(text);
@@ -104,15 +102,16 @@ Result<int> run(const po::variables_map& values) {
   const auto lines = text_option(values, "observations");
   if (!lines && !values.count("counters"))
     return fail(ErrorKind::usage, "--observations OBS.jsonl is missing, or --counters FILE");
+  if (values.count("dump") && !values.count("counters"))
+    return fail(ErrorKind::usage, "--dump tells whose the LIDs of --counters are: it needs --counters FILE");
   WEFT_TRY_VOID(check_verdict_options(values));
   WEFT_TRY(const auto fabric, load_fabric_file(*file));
   WEFT_TRY(const auto tolerance, read_tolerance(values, fabric.lab.tolerate));
   const auto began = Clock::now();
   files::ReadObservations read;
   if (lines) {
-    WEFT_TRY(auto observed, files::read_observation_file(fabric.fabric, *lines));
+    WEFT_TRY(auto observed, read_observations(fabric.fabric, *lines));
     read = std::move(observed);
-    name_broken_lines(read, *lines);
   }
   WEFT_TRY_VOID(add_counters(values, fabric.fabric, read.observations));
   const auto parsed = Clock::now();

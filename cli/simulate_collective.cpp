@@ -11,10 +11,10 @@
 #include "balancer/assign/measured_cost.hpp"
 #include "balancer/flowsim/completion_plot.hpp"
 #include "balancer/flowsim/strategies.hpp"
-#include "cli/broken_lines.hpp"
 #include "cli/demand_options.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/read_observations.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "topology/base/readable.hpp"
@@ -40,8 +40,7 @@ struct Row {
 /// What --measured says, or else --latency.
 Result<assign::MeasuredCost> read_cost(const po::variables_map& values, const Fabric& fabric) {
   if (const auto file = text_option(values, "measured")) {
-    WEFT_TRY(const auto read, files::read_observation_file(fabric, *file));
-    name_broken_lines(read, *file);
+    WEFT_TRY(const auto read, read_observations(fabric, *file));
     return assign::measured_cost(fabric, read.observations);
   }
   WEFT_TRY(const auto latency, read_option(values, "latency", parse_duration));

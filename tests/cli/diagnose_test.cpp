@@ -42,9 +42,18 @@ TEST(Diagnose, NamesTheFaultFromAFileAndUsesWhatIsNotBroken) {
   EXPECT_THAT(outcome.err, HasSubstr("1 of 17 lines left out"));
 }
 
-TEST(Diagnose, AFileThatSaysNothingIsUnknownNotHealthy) {
-  EXPECT_EQ(diagnosed("").status, 3);
-  EXPECT_EQ(diagnosed("nonsense\n").status, 3);
+TEST(Diagnose, AFileThatSaysNothingIsRefusedInOneSentence) {
+  const auto empty = diagnosed("");
+  EXPECT_EQ(empty.status, 64);
+  EXPECT_THAT(empty.err, HasSubstr("has no line: expected JSON Lines"));
+  std::string other;
+  for (int i = 0; i < 30; ++i) other += "nonsense\n";
+  const auto outcome = diagnosed(other);
+  EXPECT_EQ(outcome.status, 64);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("has no observation of this fabric: expected JSON Lines"));
+  EXPECT_THAT(outcome.err, HasSubstr("line 1: line: not JSON"));
+  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1);
 }
 
 TEST(Diagnose, AThinFileManyTimesOverIsStillThinAndThatIsSaid) {
