@@ -39,7 +39,7 @@ Coordinator::Actions Coordinator::start(TimePoint now) {
   now_ = now;
   gather_until_ = now + timing_.gather;
   last_alive_sent_ = now;
-  Actions actions{Progress{"gathering agents", 0, agents_.size(), script_.part()}};
+  Actions actions{progress()};
   if (agents_.empty()) finish(actions);  // nobody would ever speak
   return actions;
 }
@@ -155,10 +155,7 @@ void Coordinator::on(Agent& agent, const std::string& name, const Ready& ready, 
     }
   }
   agent.took_part = untested.size() < agent.expected.nics.size();
-  const auto is_ready = [](const auto& entry) { return entry.second.state == AgentState::ready; };
-  actions.push_back(Progress{"gathering agents",
-                             static_cast<std::size_t>(std::ranges::count_if(agents_, is_ready)),
-                             agents_.size(), script_.part()});
+  actions.push_back(progress());
   if (phase_ == Phase::gathering && all_gathered()) begin_wave(actions);
 }
 
@@ -267,11 +264,15 @@ void Coordinator::take(TaskId task, const TaskAnswer* answer, Actions& actions) 
   const std::size_t item = found->second.item;
   outstanding_.erase(found);
   script_.take(wave_[item], answer);
-  actions.push_back(progress_of_wave());
+  actions.push_back(progress());
   if (outstanding_.empty()) begin_wave(actions);
 }
 
-Progress Coordinator::progress_of_wave() const {
+Progress Coordinator::progress() const {
+  const auto is_ready = [](const auto& entry) { return entry.second.state == AgentState::ready; };
+  if (phase_ == Phase::gathering)
+    return {"gathering agents", static_cast<std::size_t>(std::ranges::count_if(agents_, is_ready)),
+            agents_.size(), script_.part()};
   return {script_.doing(), wave_.size() - outstanding_.size(), wave_.size(), script_.part(),
           script_.probes_sent()};
 }
@@ -316,7 +317,7 @@ void Coordinator::begin_wave(Actions& actions) {
                     now_ + std::chrono::duration_cast<TimePoint::duration>(wave_[i].limit + timing_.grace)});
     actions.push_back(SendToAgent{host, Task{id, wave_[i].nic, wave_[i].limit, wave_[i].work}});
   }
-  actions.push_back(progress_of_wave());
+  actions.push_back(progress());
 }
 
 Coordinator::Actions Coordinator::stop_all() {
@@ -350,6 +351,7 @@ Coordinator::Actions Coordinator::on_tick(TimePoint now) {
     for (const auto& [name, agent] : agents_)
       if (agent.state != AgentState::awaited && agent.state != AgentState::lost)
         actions.push_back(SendToAgent{name, Alive{}});
+    actions.push_back(progress());  // time goes by though nobody answers
   }
   if (now >= gather_until_) give_up_latecomers(actions);
   judge_silence(actions);

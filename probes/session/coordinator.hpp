@@ -150,7 +150,7 @@ class Coordinator {
   bool all_gathered() const;
   std::vector<diagnosis::JoinedHost> joined_hosts() const;
   void begin_wave(Actions& actions);
-  Progress progress_of_wave() const;
+  Progress progress() const;
   void finish(Actions& actions);
 
   const Fabric& fabric_;

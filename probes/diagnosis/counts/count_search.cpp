@@ -23,8 +23,9 @@ constexpr double kTells = 4.6;
 /// found likelier to be one of many backgrounds; it must stay above this.
 constexpr double kDoubted = 0.02;
 
-/// The most that is said of a suspect of which there was no time to ask what else explains the same.
-constexpr double kUnchallenged = 0.5;
+/// The most that is said of a suspect of which there was no time to ask what else explains the same, or whose
+/// loss is no more than what is tolerated: it is there for losses that the model does not know.
+constexpr double kOpenAtMost = 0.5;
 
 /// Of two hosts that have no fault of their own, nothing tells an even loss of all channels from one of a
 /// host's cable; nor does a third with so few packets that they would hardly lose any.
@@ -95,8 +96,9 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   for (Suspicion& suspicion : result.suspicions) {
     if (const auto at = exchanges.spared.find(suspicion.suspect); at != exchanges.spared.end())
       suspicion.probability = std::min(suspicion.probability, 1.0 / (1.0 + std::exp(-at->second)));
-    if (exchanges.challenged && !exchanges.challenged->contains(suspicion.suspect))
-      suspicion.probability = std::min(suspicion.probability, kUnchallenged);
+    const bool unchallenged = exchanges.challenged && !exchanges.challenged->contains(suspicion.suspect);
+    if (unchallenged || suspicion.high <= tolerated)
+      suspicion.probability = std::min(suspicion.probability, kOpenAtMost);
   }
   if (best_is_even && result.background.mean > tolerated)
     result.even_loss = -std::expm1(-result.background.mean);

@@ -52,6 +52,8 @@ class TwoHosts {
         tasks.push_back(*task);
     return tasks;
   }
+  std::size_t told_progress() const { return progress_.size(); }
+  const Progress& last_progress() const { return progress_.back(); }
   std::ptrdiff_t signs_of_life_for(const std::string& name) const {
     return std::ranges::count_if(sent_, [&](const SendToAgent& sent) {
       return sent.host == name && std::holds_alternative<Alive>(sent.message);
@@ -83,11 +85,14 @@ class TwoHosts {
 
  private:
   void keep(const Coordinator::Actions& actions) {
-    for (const CoordinatorAction& action : actions)
+    for (const CoordinatorAction& action : actions) {
       if (const auto* sent = std::get_if<SendToAgent>(&action)) sent_.push_back(*sent);
+      if (const auto* progress = std::get_if<Progress>(&action)) progress_.push_back(*progress);
+    }
   }
   Fabric fabric_ = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   std::vector<SendToAgent> sent_;
+  std::vector<Progress> progress_;
 
  public:
   fakes::FakeScript script;
@@ -168,6 +173,21 @@ TEST(Coordinator, GivesSignsOfLifeToAnAgentThatOpensItsNics) {
   run.time_passes(kBegin, seconds(3), {"host1"});
   EXPECT_GE(run.signs_of_life_for("host1"), 2);
   EXPECT_EQ(run.signs_of_life_for("host2"), 0) << "it has not come";
+}
+
+TEST(Coordinator, TellsHowFarItIsEachSecondThoughNobodyAnswers) {
+  TwoHosts run;
+  run.joins("host1");
+  std::size_t told = run.told_progress();
+  run.time_passes(kBegin, seconds(5), {"host1"});
+  EXPECT_GE(run.told_progress(), told + 4);
+  EXPECT_EQ(run.last_progress().doing, "gathering agents");
+  EXPECT_EQ(run.last_progress().done, 1u);
+  run.joins("host2");
+  told = run.told_progress();
+  run.time_passes(kBegin + seconds(5), seconds(3), {"host1", "host2"});
+  EXPECT_GE(run.told_progress(), told + 2);
+  EXPECT_NE(run.last_progress().doing, "gathering agents");
 }
 
 TEST(Coordinator, EndsWhereNoAgentComes) {
