@@ -16,10 +16,12 @@ constexpr std::string_view kAllReduce = "all-reduce";
 Result<AskedDemand> from_file(const Fabric& fabric, const std::string& path) {
   WEFT_TRY(const auto text, files::read_text_file(path, kMaxFlowFileBytes));
   demand::FlowFile file = demand::read_flows(fabric, text);
-  if (file.demand.phases.empty() && file.refused.empty())
-    return fail(ErrorKind::invalid_input,
-                "{}: no flows: expected lines as {{\"src\":\"host1\",\"dst\":\"host2\",\"bytes\":1000000}}",
-                path);
+  if (file.demand.phases.empty())
+    return fail(
+        ErrorKind::invalid_input,
+        "{}: no flows: expected lines as {{\"src\":\"host1\",\"dst\":\"host2\",\"bytes\":1000000}}{}", path,
+        file.refused.empty() ? ""
+                             : fmt::format("; {}: {}", file.refused.front().flow, file.refused.front().why));
   return AskedDemand{path, std::move(file.demand), std::move(file.refused)};
 }
 

@@ -1,11 +1,15 @@
 // weft diagnose: the answer of a sweep from a file of observations.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ranges>
+#include <set>
 
+#include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
 #include "cli/read_observations.hpp"
 #include "cli/stamp.hpp"
 #include "cli/sweep_arguments.hpp"
@@ -80,19 +84,31 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
   return {};
 }
 
-/// A file tells of what jobs on the hosts in it can use, as a sweep of some hosts does. One of which nothing
-/// could be used says nothing of the fabric.
-void set_coverage(const Fabric& fabric, const files::ReadObservations& read, Diagnosis& diagnosis) {
+/// What is asked about: what jobs on the hosts of --hosts can use, or all of the fabric. A host that the file
+/// does not tell of was not tested, and what a line that could not be used would have said is not known.
+Result<void> set_coverage(const po::variables_map& values, const Fabric& fabric,
+                          const files::ReadObservations& read, Diagnosis& diagnosis) {
   Coverage& covered = diagnosis.coverage;
-  const auto nics = diagnosis::nics_seen(fabric, read.observations);
-  const auto is_nic = [&](std::uint32_t p) {
-    return fabric.is_host(fabric.port(PortId(p)).node) && fabric.channel_from(PortId(p));
-  };
-  const auto ports = std::views::iota(0u, static_cast<std::uint32_t>(fabric.port_count()));
-  if (std::ssize(nics) < std::ranges::count_if(ports, is_nic))
-    diagnosis::limit_to(covered, plan::channels_in_scope(fabric, nics));
-  covered.complete = read.lines > read.broken && covered.thin.empty() && covered.missing.empty();
+  std::set<NodeId> seen;
+  for (const PortId nic : diagnosis::nics_seen(fabric, read.observations)) seen.insert(fabric.port(nic).node);
+  std::vector<NodeId> hosts(fabric.hosts().begin(), fabric.hosts().end());
+  if (values.count("hosts")) {
+    WEFT_TRY(hosts, hosts_of_fabric(values, fabric));
+  }
+  std::vector<PortId> nics;
+  for (const NodeId host : hosts) {
+    for (const PortId port : fabric.ports_of(host))
+      if (fabric.channel_from(port)) nics.push_back(port);
+    if (!seen.contains(host) && read.lines > 0)
+      covered.not_tested.push_back({host, std::nullopt, "no line of the observations tells of it"});
+  }
+  if (values.count("hosts")) diagnosis::limit_to(covered, plan::channels_in_scope(fabric, nics));
+  if (read.broken > 0)
+    covered.cut_short = fmt::format("{} of {} lines could not be used", read.broken, read.lines);
+  covered.complete = read.broken == 0 && covered.not_tested.empty() && covered.thin.empty() &&
+                     covered.missing.empty() && read.lines > 0;
   diagnosis.verdict = diagnosis::verdict_of_run(fabric, read.observations, diagnosis);
+  return {};
 }
 
 Result<int> run(const po::variables_map& values) {
@@ -105,6 +121,8 @@ Result<int> run(const po::variables_map& values) {
   if (values.count("dump") && !values.count("counters"))
     return fail(ErrorKind::usage, "--dump tells whose the LIDs of --counters are: it needs --counters FILE");
   WEFT_TRY_VOID(check_verdict_options(values));
+  WEFT_TRY_VOID(check_output_files(values, std::array{"metrics-file"},
+                                   std::array{"fabric", "observations", "counters", "dump"}));
   WEFT_TRY(const auto fabric, load_fabric_file(*file));
   WEFT_TRY(const auto tolerance, read_tolerance(values, fabric.lab.tolerate));
   const auto began = Clock::now();
@@ -117,7 +135,7 @@ Result<int> run(const po::variables_map& values) {
   const auto parsed = Clock::now();
   Diagnosis diagnosis = diagnosis::diagnose(fabric.fabric, read.observations, tolerance);
   const auto done = Clock::now();
-  set_coverage(fabric.fabric, read, diagnosis);
+  WEFT_TRY_VOID(set_coverage(values, fabric.fabric, read, diagnosis));
   const auto document = diagnosis_document(
       fabric.fabric, diagnosis,
       run_report(read.observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),
@@ -136,11 +154,14 @@ OptionParser diagnose_options() {
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file")(
       "observations", po::value<std::string>()->value_name("FILE"),
-      "what happened to probes, one line a path")(
+      "what happened to probes, one line a path; - is stdin")(
       "counters", po::value<std::string>()->value_name("FILE"),
       "InfiniBand port counters, as perfquery or ibqueryerrors printed them")(
       "dump", po::value<std::string>()->value_name("FILE"),
-      "an ibnetdiscover dump: which port has the LIDs that perfquery names");
+      "an ibnetdiscover dump: which port has the LIDs that perfquery names")(
+      "hosts", po::value<std::string>()->value_name("LIST"),
+      "what jobs on these hosts can use, as gpu[001-064] or @FILE; the rest is out of scope (default: all of "
+      "the fabric)");
   add_tolerate_option(parser.options(Group::how_much));
   add_verdict_options(parser.options(Group::output));
   return parser;

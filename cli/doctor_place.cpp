@@ -88,6 +88,10 @@ Result<DoctorPlace> cluster_place(const po::variables_map& values) {
     if (place.expectations.roce) place.expectations.nics = nics_of(file, hosts);
   } else {
     WEFT_TRY(place.hosts, host_names(values));
+    if (place.hosts.size() > 1)
+      place.notes.emplace_back(
+          "not tried: path MTU and firewalls between NICs; with --fabric FILE they are (`weft topology "
+          "discover` writes one)");
   }
   if (place.hosts.empty())
     return fail(ErrorKind::usage, "no hosts: the fabric file gives none an address; name them with --hosts");

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/ledger_options.hpp"
+#include "cli/output_files.hpp"
 #include "cli/time_span.hpp"
 #include "cli/words.hpp"
 #include "topology/files/file_text.hpp"
@@ -111,6 +112,7 @@ Result<Gate> gate_to_publish(const po::variables_map& values) {
 }
 
 Result<void> publish(const po::variables_map& values) {
+  WEFT_TRY_VOID(check_files_apart(values, std::array{"file"}, std::array{"diagnosis", "fabric", "ledger"}));
   WEFT_TRY(const auto gate, gate_to_publish(values));
   const auto path = values["file"].as<std::string>();
   WEFT_TRY_VOID(files::write_text_file(path, gate_text(gate)));

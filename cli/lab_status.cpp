@@ -9,6 +9,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "collectors/report/words.hpp"
 #include "topology/base/utc.hpp"
 #include "topology/files/json_text.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
@@ -35,7 +36,9 @@ void print_lab(const std::string& name, std::string_view phase, const std::strin
 }
 
 std::string size_of(const Fabric& fabric, std::size_t faults) {
-  return fmt::format("{} hosts, {} links, {} faults", fabric.hosts().size(), fabric.link_count(), faults);
+  using report::counted;
+  return fmt::format("{}, {}, {}", counted(fabric.hosts().size(), "host", ' '),
+                     counted(fabric.link_count(), "link", ' '), counted(faults, "fault", ' '));
 }
 
 void print_table(const lab::LabStatus& status) {

@@ -76,9 +76,16 @@ Result<void> add(const po::variables_map& values) {
   if (!name) return fail(ErrorKind::usage, "of what? a link, NIC, host or switch, as in: add leaf1--spine2");
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
   WEFT_TRY(const auto subject, blacklist::parse_subject(opened.fabric, *name));
-  return step_with(
-      values, opened, {},
-      {blacklist::Add{subject, std::chrono::ceil<blacklist::Seconds>(*span), reason, who_asks()}});
+  WEFT_TRY_VOID(
+      step_with(values, opened, {},
+                {blacklist::Add{subject, std::chrono::ceil<blacklist::Seconds>(*span), reason, who_asks()}}));
+  WEFT_TRY(const auto ledger, opened.store.read());
+  // Whoever asked goes on to pull the cable: jobs may still be sent over it.
+  for (const Entry& entry : ledger.entries)
+    if (entry.subject == blacklist::name_of(opened.fabric, subject) && entry.held_back &&
+        entry.state != EntryState::released)
+      return fail(ErrorKind::conflict, "{} is not kept out of use: {}", *name, *entry.held_back);
+  return {};
 }
 
 /// A command that names an entry.

@@ -7,7 +7,8 @@
 
 namespace weft::cli {
 
-/// Error `invalid_input` where the file has no line that could be used: it is another file, or nothing was written.
+/// `-` is stdin. Error `invalid_input` where the file has no line that could be used: it is another file, or
+/// nothing was written.
 Result<files::ReadObservations> read_observations(const Fabric& fabric, const std::string& file);
 
 }  // namespace weft::cli

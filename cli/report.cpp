@@ -54,6 +54,14 @@ Result<void> add_channels(store::Database& database, report::WatchHistory& histo
   return {};
 }
 
+/// A link also by one of its channels, as incidents are named of which one direction is at fault.
+std::optional<std::string> asked_place(const po::variables_map& values) {
+  auto place = text_option(values, "link");
+  if (const auto arrow = place ? place->find("->") : std::string::npos; arrow != std::string::npos)
+    place->replace(arrow, 2, "--");
+  return place;
+}
+
 Result<report::WatchHistory> read_history(const po::variables_map& values) {
   const auto file = text_option(values, "db");
   if (!file) return fail(ErrorKind::usage, "--db FILE is missing: the database of 'weft watch'");
@@ -63,7 +71,7 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
   report::WatchHistory history{.fabric = opened.fabric,
                                .from = seconds_ago(now, since.value_or(Nanoseconds())),
                                .until = now,
-                               .place = text_option(values, "link"),
+                               .place = asked_place(values),
                                .incidents = {},
                                .offences = {}};
   const store::IncidentQuery query{.from = history.from,

@@ -13,6 +13,7 @@
 #include <map>
 
 #include "cli/exit_status.hpp"
+#include "cli/output_files.hpp"
 #include "cli/stamp.hpp"
 #include "cli/verdict_output.hpp"
 #include "topology/files/diagnosis_document.hpp"
@@ -31,6 +32,7 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 }
 
 constexpr std::array kFiles{"save", "paths", "observations", "metrics-file"};
+constexpr std::array kRead{"fabric", "measured", "counters", "design"};
 
 /// Of more than what the observations say: who got how much of a pattern, what queue pairs measured.
 bool has_news(const FlowResults& results) {
@@ -74,18 +76,7 @@ void add_answer_options(po::options_description& options) {
 }
 
 Result<void> check_answer_options(const po::variables_map& values) {
-  for (const char* name : kFiles) {
-    const auto file = text_option(values, name);
-    if (!file) continue;
-    std::error_code unknown;
-    if (std::filesystem::is_directory(*file, unknown))
-      return fail(ErrorKind::usage, "--{} {}: it is a folder: expected a file", name, *file);
-    const auto parent = std::filesystem::path(*file).parent_path();
-    const bool is_there = access(file->c_str(), F_OK) == 0;
-    const std::string place = is_there ? *file : parent.empty() ? "." : parent.string();
-    if (access(place.c_str(), W_OK) != 0)
-      return fail(ErrorKind::usage, "--{} {}: cannot write {}: {}", name, *file, place, std::strerror(errno));
-  }
+  WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
   if (const auto style = read_progress_style(values); !style) return pass_on(style);
   return check_verdict_options(values);
 }

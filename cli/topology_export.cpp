@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "balancer/export/slurm_topology.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
 #include "cli/terminal.hpp"
 #include "cli/topology.hpp"
 #include "topology/base/host_list.hpp"
@@ -33,6 +36,7 @@ Result<int> exported(const po::variables_map& values) {
   if (to != "topology.conf" && to != "topology.yaml")
     return fail(ErrorKind::usage, "{}: expected --to topology.conf or topology.yaml",
                 to ? fmt::format("--to {}", *to) : "--to is missing");
+  WEFT_TRY_VOID(check_files_apart(values, std::array{"file"}, std::array{"fabric"}));
   WEFT_TRY(const auto file, load_fabric_file(*path));
   WEFT_TRY(const auto nodes, read_option(values, "nodes", expand_hosts));
   WEFT_TRY(const auto topology, exports::slurm_topology(file.fabric, nodes));

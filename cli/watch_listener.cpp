@@ -4,9 +4,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "cli/exit_status.hpp"
+#include "cli/output_files.hpp"
 #include "cli/terminal.hpp"
 #include "cli/watch_page.hpp"
 #include "collectors/metrics/metrics.hpp"
@@ -192,6 +194,7 @@ Result<std::optional<std::filesystem::path>> state_directory(const po::variables
 Result<std::unique_ptr<WatchOutputs>> make_watch_outputs(const po::variables_map& values,
                                                          const Fabric& fabric, const HomeNetwork& home,
                                                          os::ServiceNotifier& service) {
+  WEFT_TRY_VOID(check_output_files(values, std::array{"events", "metrics-file"}, std::array{"fabric"}));
   Targets to;
   WEFT_TRY(to.json, wants_json(values));
   if (const auto file = text_option(values, "events"))

@@ -53,8 +53,7 @@ std::string slowest(const DoctorReport& report) {
 std::string extent(const DoctorReport& report) {
   const std::string hosts = counted(report.hosts.size(), "host");
   if (report.findings.empty())
-    return fmt::format("{} ready, nothing found by {} checks; the slowest answered in {}", hosts,
-                       all_host_troubles().size(), slowest(report));
+    return fmt::format("{} ready, nothing found; the slowest answered in {}", hosts, slowest(report));
   std::string text = fmt::format("{}, {}", hosts, counted(report.findings.size(), "finding"));
   const std::size_t unknown = hosts_with(report, Verdict::unknown).size();
   const std::size_t not_asked = silent_hosts(report);

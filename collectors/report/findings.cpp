@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "collectors/report/words.hpp"
+#include "topology/findings/observation.hpp"
 
 namespace weft::report {
 namespace {
@@ -72,6 +73,10 @@ void put_rhythm(Entry& entry, const std::optional<Intermittence>& rhythm) {
                                       rhythm->per_second, rhythm->duration));
 }
 
+bool tell_of_miswiring(const std::vector<std::string>& evidence) {
+  return std::ranges::any_of(evidence, [](const std::string& line) { return line.ends_with(kMiswired); });
+}
+
 Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
   Entry entry{.what = finding.from ? fmt::format("{} (from {})", finding.link, *finding.from) : finding.link,
               .subject = finding.link,
@@ -86,6 +91,7 @@ Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
               .lines = {},
               .evidence = finding.evidence};
   entry.trouble.shuts = finding.verdict == Verdict::failed;
+  entry.trouble.miswired = tell_of_miswiring(finding.evidence);
   if (finding.ends) {
     put_ports(entry.trouble, *finding.ends, finding.from);
     entry.ports = ports_of(entry.trouble);
@@ -107,6 +113,7 @@ Entry entry_of(const files::HostReport& finding, FabricKind kind) {
               .lines = {},
               .evidence = finding.evidence};
   entry.trouble.shuts = finding.verdict == Verdict::failed;
+  entry.trouble.miswired = tell_of_miswiring(finding.evidence);
   if (finding.ends && finding.cause) {
     entry.trouble.place = Place::host_cable;
     entry.from = finding.from.value_or("");

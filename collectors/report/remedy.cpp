@@ -79,6 +79,9 @@ std::string of_node(std::optional<Cause> cause) {
 }  // namespace
 
 std::string what_to_do(const Trouble& trouble) {
+  if (trouble.miswired)
+    return "move the cable, or correct the fabric file: `weft topology discover --against FILE` names each "
+           "cable that is elsewhere than the file has it";
   switch (trouble.place) {
     case Place::link:
       return trouble.cause ? of_cable(trouble, *trouble.cause) : "";

@@ -21,6 +21,7 @@ struct Trouble {
   bool one_way = false;  // only packets from `a` to `b` suffer
   bool shuts = false;    // bad enough that routes leave it before anything else is done
   bool comes_and_goes = false;
+  bool miswired = false;  // not bad, but elsewhere than the fabric file has it
 };
 
 /// Without "do:" and without a full stop.

@@ -231,8 +231,13 @@ std::size_t not_healthy(const files::DiagnosisDocument& document) {
 
 /// How much is at fault, of how much that was looked at.
 std::string extent(const files::DiagnosisDocument& document, const std::vector<Entry>& entries) {
-  const std::string links = counted((document.coverage.channels + 1) / 2, "link");
-  if (not_healthy(document) == 0) return "nothing found on " + links;
+  const auto& covered = document.coverage;
+  const std::string links = counted((covered.channels + 1) / 2, "link");
+  if (not_healthy(document) == 0)
+    return covered.out_of_scope == 0
+               ? "nothing found on " + links
+               : fmt::format("nothing found on {} of {}", (covered.channels + 1) / 2,
+                             counted((covered.channels + covered.out_of_scope + 1) / 2, "link"));
   std::vector<std::string> parts;
   if (!document.links.empty()) parts.push_back(fmt::format("{} of {}", document.links.size(), links));
   if (!document.hosts.empty()) parts.push_back(counted(document.hosts.size(), "host"));
@@ -352,10 +357,13 @@ std::string monitoring_line(const files::DiagnosisDocument& document) {
                                  extent(document, entries_of(document)), untested(document));
   std::ranges::replace(said, '|', '/');
   std::ranges::replace(said, kNoBreak, ' ');
-  return fmt::format("WEFT {} - {} | links={} hosts={} sets={} not_tested={} sent={}c lost={}c\n",
-                     monitoring_word(document.verdict), said, document.links.size(), document.hosts.size(),
-                     document.sets.size(), document.coverage.not_tested.size(), document.run.sent,
-                     document.run.lost);
+  const std::size_t channels = document.coverage.missing.size() + document.coverage.thin.size();
+  return fmt::format(
+      "WEFT {} - {} | links={} hosts={} sets={} not_tested={} channels_not_tested={} "
+      "sent={}c lost={}c\n",
+      monitoring_word(document.verdict), said, document.links.size(), document.hosts.size(),
+      document.sets.size(), document.coverage.not_tested.size(), channels, document.run.sent,
+      document.run.lost);
 }
 
 }  // namespace weft::report

@@ -35,9 +35,9 @@ void note_port(const Fabric& fabric, PortId port, const Behind& behind, Miswirin
   const auto wanted = wired_to(fabric, port);
   if (behind.traces < kMinTraces || behind.nodes.size() != 1 || wanted == *behind.nodes.begin()) return;
   const auto name = fabric.name_of(port);
-  const auto text = fmt::format(
-      "{} traces come from {} into {}, which the fabric joins with {}: a cable is miswired", behind.traces,
-      fabric.name_of(*behind.nodes.begin()), name, wanted ? fabric.name_of(*wanted) : "nothing");
+  const auto text = fmt::format("{} traces come from {} into {}, which the fabric joins with {}{}",
+                                behind.traces, fabric.name_of(*behind.nodes.begin()), name,
+                                wanted ? fabric.name_of(*wanted) : "nothing", kMiswired);
   const auto in = fabric.channel_into(port);
   const auto out = fabric.channel_from(port);
   if (!in || !out)
@@ -58,8 +58,8 @@ Miswirings miswirings(const Fabric& fabric, const PathLearner& learner) {
       found.hosts.push_back(
           {entry.node, std::nullopt, Verdict::failed, Cause::down,
            fmt::format("{} traces come into it from {}, and no cable of the fabric joins the "
-                       "two: a cable is miswired",
-                       traces, fabric.name_of(entry.before))});
+                       "two{}",
+                       traces, fabric.name_of(entry.before), kMiswired)});
     }
   }
   for (const auto& [port, behind] : ports) note_port(fabric, port, behind, found);

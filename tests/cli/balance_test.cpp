@@ -79,6 +79,15 @@ TEST(Balance, OfManyFlowsThatCannotBeAssignedTheFirstAreNamedAndAllAreInTheDocum
   EXPECT_EQ(Json::parse(outcome.out)["unassigned"].size(), 12u);
 }
 
+TEST(Balance, AFileOfSomethingElseIsRefusedByItsName) {
+  const ScratchFile other("# a heading\ntext\n");
+  const auto outcome = balance({"--flows", other.path()});
+  EXPECT_EQ(outcome.status, 64);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr(other.path() + ": no flows: expected lines as"));
+  EXPECT_THAT(outcome.err, HasSubstr("; line 1: no JSON object"));
+}
+
 TEST(Balance, WithAPathMapEveryQpHasALabelThatTakesItsPath) {
   const auto fabric = files::parse_fabric_file(kClos, "a")->fabric;
   const auto phase = cross_leaf_permutation(fabric, 1);

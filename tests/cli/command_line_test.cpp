@@ -13,6 +13,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::cli {
@@ -205,6 +206,23 @@ TEST(CommandLine, RefusesBadArgumentsOfASimulation) {
   expect_refused({"simulate", fabric.path(), "--load", "9"}, "expected none, light or full");
   expect_refused({"simulate", fabric.path(), "--save", "/no/such/file"},
                  "--save /no/such/file: cannot write /no/such: No such file or directory");
+}
+
+TEST(CommandLine, RefusesToWriteOverWhatItReadsOrWritesBesides) {
+  const ScratchFile fabric(kClos);
+  const ScratchFile other("{}");
+  const std::string& file = fabric.path();
+  const auto is = [](const char* option) { return fmt::format("it is the file of --{} too", option); };
+  expect_refused({"simulate", file, "--save", file}, is("fabric"));
+  expect_refused({"simulate", file, "--save", "/dev/shm/../shm/no-a", "--paths", "/dev/shm/no-a"},
+                 is("paths"));
+  expect_refused(
+      {"diagnose", "--fabric", file, "--observations", other.path(), "--metrics-file", other.path()},
+      is("observations"));
+  expect_refused({"topology", "export", file, "--to", "topology.conf", "--file", file}, is("fabric"));
+  expect_refused({"gate", "publish", other.path(), "--fabric", file, "--file", other.path()},
+                 is("diagnosis"));
+  EXPECT_EQ(files::read_text_file(file, Bytes(1000)).value(), kClos);
 }
 
 TEST(CommandLine, RefusesBadArgumentsOfATrace) {

@@ -38,6 +38,7 @@ TEST(Diagnose, NamesTheFaultFromAFileAndUsesWhatIsNotBroken) {
   EXPECT_TRUE(matches_schema(outcome.out, "diagnosis"));
   // With two leaves whatever goes up from one comes down to the other: a class.
   EXPECT_THAT(outcome.out, HasSubstr(R"("ambiguous":[["leaf1->spine2","spine2->leaf2"]])"));
+  EXPECT_THAT(outcome.out, HasSubstr(R"("cut_short":"1 of 17 lines could not be used")"));
   EXPECT_THAT(outcome.err, HasSubstr(":1: "));
   EXPECT_THAT(outcome.err, HasSubstr("1 of 17 lines left out"));
 }
@@ -54,6 +55,19 @@ TEST(Diagnose, AFileThatSaysNothingIsRefusedInOneSentence) {
   EXPECT_THAT(outcome.err, HasSubstr("has no observation of this fabric: expected JSON Lines"));
   EXPECT_THAT(outcome.err, HasSubstr("line 1: line: not JSON"));
   EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1);
+}
+
+TEST(Diagnose, IsNotHealthyByPartOfItsFile) {
+  const std::string sound = lines_of_two_leaves(5000, [](int, int) { return 0; });
+  EXPECT_EQ(diagnosed(sound).status, 0);
+  for (const std::string bad :
+       {"nonsense",
+        R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],"sent":9,"lost":99})",
+        R"({"path":["host1->leaf1","leaf1->spine9","spine9->leaf2","leaf2->host3"],"sent":9,"lost":9})"}) {
+    const auto outcome = diagnosed(bad + "\n" + sound);
+    EXPECT_EQ(outcome.status, 3) << bad;
+    EXPECT_THAT(outcome.out, HasSubstr("cut short: 1 of 17 lines could not be used"));
+  }
 }
 
 TEST(Diagnose, AThinFileManyTimesOverIsStillThinAndThatIsSaid) {
@@ -76,7 +90,7 @@ TEST(Diagnose, WhatHostsInTheFileCanUseAndNothingCrossedIsUnknown) {
   const std::string one =
       R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],"sent":5000,"lost":0})"
       "\n";
-  const auto part = diagnosed(one, {"-o", "json"});
+  const auto part = diagnosed(one, {"-o", "json", "--hosts", "host1,host3"});
   EXPECT_EQ(part.status, 3) << part.out;
   EXPECT_THAT(part.out, HasSubstr(R"("missing":["leaf1->host1","host3->leaf2")"));
   std::string both;
@@ -86,7 +100,12 @@ TEST(Diagnose, WhatHostsInTheFileCanUseAndNothingCrossedIsUnknown) {
 {{"path":["host3->leaf2","leaf2->{0}","{0}->leaf1","leaf1->host1"],"sent":5000,"lost":0}}
 )",
         spine);
-  const auto whole = diagnosed(both, {"-o", "json"});
+  const auto unasked = diagnosed(both, {"-o", "json"});
+  EXPECT_EQ(unasked.status, 3) << "two of four hosts";
+  EXPECT_THAT(unasked.out, HasSubstr(R"({"host":"host2","why":"no line of the observations tells of it"})"));
+  EXPECT_EQ(diagnosed(both, {"--hosts", "host1,host9"}).status, 64);
+  EXPECT_THAT(diagnosed(both, {"--hosts", "host[1,3]"}).out, HasSubstr("nothing found on 6 of 8 links"));
+  const auto whole = diagnosed(both, {"-o", "json", "--hosts", "host1,host3"});
   EXPECT_EQ(whole.status, 0) << whole.out;
   EXPECT_THAT(whole.out, HasSubstr(R"("out_of_scope":4)"));
   EXPECT_THAT(whole.out, HasSubstr(R"("paths":4)"));

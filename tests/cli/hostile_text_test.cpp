@@ -70,7 +70,8 @@ TEST(HostileText, AForgedTroubleOfANicAndAForgedInventoryCannotEither) {
 TEST(HostileText, AFabricFileCannotSteerTheTerminal) {
   const ScratchFile fabric(
       "fabric: \"\\e[2J\\u202Ehealthy\\n\"\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n");
-  const ScratchFile observations("");
+  const ScratchFile observations(
+      R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],"sent":9,"lost":0})");
   const auto outcome =
       call(diagnose_command, {"--fabric", fabric.path(), "--observations", observations.path()});
   EXPECT_THAT(outcome.out, IsHarmless());

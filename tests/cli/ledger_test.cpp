@@ -97,6 +97,14 @@ TEST_F(BlacklistLedger, SaysWhatACapHoldsBackAndTheBreakerHoldsUntilItIsResumed)
   EXPECT_THAT(run({"list"}).out, testing::AllOf(HasSubstr("active"), HasSubstr("held back")));
 }
 
+TEST_F(BlacklistLedger, AnEntryThatACapHoldsBackIsNoSuccess) {
+  EXPECT_EQ(run({"add", "leaf1--spine1", "--for", "4h", "--reason", "planned work"}).status, 0);
+  const auto held = run({"add", "leaf2--spine3", "--for", "4h", "--reason", "planned work"});
+  EXPECT_EQ(held.status, 69);
+  EXPECT_THAT(held.err, HasSubstr("leaf2--spine3 is not kept out of use: links of the fabric: 2 of 8"));
+  EXPECT_THAT(run({"list"}).out, HasSubstr("held back"));
+}
+
 TEST_F(BlacklistLedger, AnOperatorAddsHoldsApprovesAndReleases) {
   const auto added = run({"add", "host1", "--for", "4h", "--reason", "line card"});
   EXPECT_EQ(added.status, 0) << added.err;

@@ -81,6 +81,8 @@ TEST_F(WeftReport, OfOneLinkHasItsHistory) {
   EXPECT_THAT(outcome.out, HasSubstr("38 of 4,096 lost"));
   EXPECT_THAT(outcome.out, HasSubstr("spine2->leaf1\n"));
   EXPECT_THAT(outcome.out, HasSubstr("70"));
+  for (const char* channel : {"leaf1->spine2", "spine2->leaf1"})
+    EXPECT_EQ(run({"--link", channel, "-o", "csv"}).out, run({"--link", "leaf1--spine2", "-o", "csv"}).out);
   const auto unknown = run({"--link", "leaf1--spine9"});
   EXPECT_EQ(unknown.status, 64);
   EXPECT_THAT(unknown.err, HasSubstr("leaf1->spine9"));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/base/units.hpp"
@@ -82,6 +83,10 @@ struct ChannelEvidence {
   double log_ratio = 0.0;
   std::string text;
 };
+
+/// How evidence of a cable ends that leads elsewhere than the fabric file has it. Reports, which may be drawn
+/// from a saved document, tell it from a cable that is bad by these words.
+inline constexpr std::string_view kMiswired = ": a cable is miswired";
 
 /// A fault of a host or its NIC, known without inference: its agent died, its NIC is misconfigured.
 struct HostEvidence {

@@ -27,10 +27,10 @@ Verdict verdict_of(Cause cause, double loss) {
     case Cause::congestion:
       return Verdict::congested;
     case Cause::loss:
+    case Cause::corruption:  // a NIC drops what is corrupt
       return loss >= kFailedLoss ? Verdict::failed : Verdict::degraded;
     case Cause::rate:
     case Cause::delay:
-    case Cause::corruption:
     case Cause::counter:
       return Verdict::degraded;
   }

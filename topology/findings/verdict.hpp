@@ -14,7 +14,8 @@ enum class Cause { loss, rate, congestion, delay, down, mtu, corruption, counter
 /// Loss of this share and more is `failed`, below it `degraded` (the contract of the commands).
 inline constexpr double kFailedLoss = 0.05;
 
-/// The verdict a cause leads to; `loss` is the estimated loss where the cause is loss.
+/// The verdict a cause leads to; `loss` is the estimated share of packets lost or corrupt where that is the
+/// cause.
 Verdict verdict_of(Cause cause, double loss = 0.0);
 
 std::string_view to_string(Verdict verdict);

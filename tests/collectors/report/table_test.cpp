@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "collectors/report/routing_table.hpp"
+#include "topology/findings/observation.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::report {
@@ -49,6 +50,22 @@ TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
   EXPECT_THAT(text, HasSubstr("not crossed: leaf4->spine4"));
   EXPECT_THAT(text, HasSubstr("nobody said what arrived): host3->leaf1"));
   EXPECT_THAT(text, HasSubstr("probing 2.5 s"));
+}
+
+TEST(DiagnosisTable, NothingIsReplacedWhereACableIsElsewhereThanTheFileHasIt) {
+  auto document = lossy();
+  document.links[0].evidence = {
+      "12 traces come from spine2 into leaf1/p6, which the fabric joins with spine1" +
+      std::string(kMiswired)};
+  document.links[0].cause = Cause::down;
+  document.hosts.push_back({.host = "host2",
+                            .verdict = Verdict::failed,
+                            .cause = Cause::down,
+                            .evidence = document.links[0].evidence});
+  const auto text = diagnosis_table(document);
+  EXPECT_THAT(text, HasSubstr("do: move the cable, or correct the fabric file"));
+  EXPECT_THAT(text, Not(HasSubstr("replace")));
+  EXPECT_THAT(text, Not(HasSubstr("keep jobs off")));
 }
 
 TEST(DiagnosisTable, CallsPortsAsTheirSwitchDoes) {
@@ -328,7 +345,7 @@ TEST(MonitoringLine, IsOneLineWithPerformanceData) {
   EXPECT_EQ(
       monitoring_line(document),
       "WEFT WARNING - fabric a/b: degraded; 1 of 32 links; not tested: rates, 1 channel | links=1 hosts=0 "
-      "sets=0 not_tested=0 sent=4096c lost=38c\n");
+      "sets=0 not_tested=0 channels_not_tested=1 sent=4096c lost=38c\n");
 }
 
 TEST(RoutingTable, NamesTheEngineWhatIsBrokenTheRingAndTheUseOfTheTopTier) {
