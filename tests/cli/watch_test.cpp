@@ -41,6 +41,12 @@ TEST_F(WeftWatch, NamesTheOptionThatIsWrong) {
     EXPECT_EQ(outcome.status, 64);
     EXPECT_THAT(outcome.err, HasSubstr(std::string("--close-after ") + hold));
   }
+  const auto events = watch({"--events", directory_.path().string()});
+  EXPECT_EQ(events.status, 64) << "before the first event";
+  EXPECT_THAT(events.err, HasSubstr("it is a folder: expected a file"));
+  const auto over = watch({"--events", file_.path()});
+  EXPECT_EQ(over.status, 64);
+  EXPECT_THAT(over.err, HasSubstr("it is the file of --fabric too"));
   const auto listen = call(watch_command, {"--fabric", file_.path(), "--listen", "head:4222"});
   EXPECT_EQ(listen.status, 64);
   EXPECT_THAT(listen.err, HasSubstr("--listen: head:4222"));
