@@ -80,10 +80,10 @@ Result<void> add(const po::variables_map& values) {
       step_with(values, opened, {},
                 {blacklist::Add{subject, std::chrono::ceil<blacklist::Seconds>(*span), reason, who_asks()}}));
   WEFT_TRY(const auto ledger, opened.store.read());
+  const auto added = blacklist::name_of(opened.fabric, subject);
   // Whoever asked goes on to pull the cable: jobs may still be sent over it.
   for (const Entry& entry : ledger.entries)
-    if (entry.subject == blacklist::name_of(opened.fabric, subject) && entry.held_back &&
-        entry.state != EntryState::released)
+    if (entry.subject == added && entry.held_back && entry.state != EntryState::released)
       return fail(ErrorKind::conflict, "{} is not kept out of use: {}", *name, *entry.held_back);
   return {};
 }

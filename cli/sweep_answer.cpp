@@ -31,8 +31,8 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-constexpr std::array kFiles{"save", "paths", "observations", "metrics-file"};
-constexpr std::array kRead{"fabric", "measured", "counters", "design"};
+constexpr std::array kFiles{"save", "paths", "observations", "metrics-file", "plot"};
+constexpr std::array kRead{"fabric", "flows", "measured"};
 
 /// Of more than what the observations say: who got how much of a pattern, what queue pairs measured.
 bool has_news(const FlowResults& results) {

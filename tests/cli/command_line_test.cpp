@@ -214,6 +214,7 @@ TEST(CommandLine, RefusesToWriteOverWhatItReadsOrWritesBesides) {
   const std::string& file = fabric.path();
   const auto is = [](const char* option) { return fmt::format("it is the file of --{} too", option); };
   expect_refused({"simulate", file, "--save", file}, is("fabric"));
+  expect_refused({"simulate", file, "--flows", other.path(), "--plot", other.path()}, is("flows"));
   expect_refused({"simulate", file, "--save", "/dev/shm/../shm/no-a", "--paths", "/dev/shm/no-a"},
                  is("paths"));
   expect_refused(

@@ -47,6 +47,13 @@ TEST(Tolerance, OfTheOptionWinsSettingBySetting) {
   EXPECT_EQ(simulated("delay: 1ms", {"--tolerate", "delay=50ms"}).status, kHealthy);
 }
 
+TEST(Tolerance, OfMoreThanAFaultLosesHidesNoneThatIsTold) {
+  const ScratchFile fabric("fabric: t\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 2}\n");
+  const auto outcome = call(simulate_command, {fabric.path(), "--tolerate", "loss=1%", "--fault",
+                                               "leaf1--spine1:loss=0.5%,from=leaf1"});
+  EXPECT_EQ(outcome.status, kDegraded) << outcome.out;
+}
+
 /// Every path loses a packet in a thousand.
 Outcome diagnosed(std::string_view tolerate, const Arguments& more = {}) {
   const auto fabric = fabric_that_tolerates(tolerate);

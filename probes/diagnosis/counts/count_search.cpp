@@ -24,7 +24,7 @@ constexpr double kTells = 4.6;
 constexpr double kDoubted = 0.02;
 
 /// The most that is said of a suspect of which there was no time to ask what else explains the same, or whose
-/// loss is no more than what is tolerated: it is there for losses that the model does not know.
+/// loss is no more than that of a healthy channel: it is there for losses that the model does not know.
 constexpr double kOpenAtMost = 0.5;
 
 /// Of two hosts that have no fault of their own, nothing tells an even loss of all channels from one of a
@@ -97,7 +97,7 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
     if (const auto at = exchanges.spared.find(suspicion.suspect); at != exchanges.spared.end())
       suspicion.probability = std::min(suspicion.probability, 1.0 / (1.0 + std::exp(-at->second)));
     const bool unchallenged = exchanges.challenged && !exchanges.challenged->contains(suspicion.suspect);
-    if (unchallenged || suspicion.high <= tolerated)
+    if (unchallenged || suspicion.high <= result.background.mean)
       suspicion.probability = std::min(suspicion.probability, kOpenAtMost);
   }
   if (best_is_even && result.background.mean > tolerated)
