@@ -6,8 +6,9 @@
 
 namespace weft::cli {
 
-Result<files::ReadObservations> read_observations(const Fabric& fabric, const std::string& file) {
-  WEFT_TRY(auto read, files::read_observation_file(fabric, file == "-" ? "/dev/stdin" : file));
+Result<files::ReadObservations> read_observations(const Fabric& fabric, const std::string& path) {
+  const std::string file = path == "-" ? "stdin" : path;
+  WEFT_TRY(auto read, files::read_observation_file(fabric, path == "-" ? "/dev/stdin" : path));
   constexpr const char* kWritten = "expected JSON Lines, as `weft sweep --observations FILE` writes them";
   if (read.lines == 0) return fail(ErrorKind::invalid_input, "{} has no line: {}", file, kWritten);
   if (read.broken == read.lines)

@@ -9,6 +9,6 @@ namespace weft::cli {
 
 /// `-` is stdin. Error `invalid_input` where the file has no line that could be used: it is another file, or
 /// nothing was written.
-Result<files::ReadObservations> read_observations(const Fabric& fabric, const std::string& file);
+Result<files::ReadObservations> read_observations(const Fabric& fabric, const std::string& path);
 
 }  // namespace weft::cli

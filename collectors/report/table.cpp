@@ -353,8 +353,10 @@ std::string diagnosis_table(const files::DiagnosisDocument& document, const Tabl
 }
 
 std::string monitoring_line(const files::DiagnosisDocument& document) {
-  std::string said = fmt::format("fabric {}: {}; {}{}", document.fabric, to_string(document.verdict),
-                                 extent(document, entries_of(document)), untested(document));
+  const auto& cut_short = document.coverage.cut_short;
+  std::string said = fmt::format("fabric {}: {}; {}{}{}", document.fabric, to_string(document.verdict),
+                                 extent(document, entries_of(document)),
+                                 cut_short ? "; cut short: " + *cut_short : "", untested(document));
   std::ranges::replace(said, '|', '/');
   std::ranges::replace(said, kNoBreak, ' ');
   const std::size_t channels = document.coverage.missing.size() + document.coverage.thin.size();

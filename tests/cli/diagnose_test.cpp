@@ -67,6 +67,9 @@ TEST(Diagnose, IsNotHealthyByPartOfItsFile) {
     const auto outcome = diagnosed(bad + "\n" + sound);
     EXPECT_EQ(outcome.status, 3) << bad;
     EXPECT_THAT(outcome.out, HasSubstr("cut short: 1 of 17 lines could not be used"));
+    EXPECT_THAT(diagnosed(bad + "\n" + sound, {"--quiet"}).out,
+                HasSubstr("; cut short: 1 of 17 lines could not be used"))
+        << "who is paged reads this line";
   }
 }
 
