@@ -87,7 +87,9 @@ Result<void> add_counters(const po::variables_map& values, const Fabric& fabric,
 /// What is asked about: what jobs on the hosts of --hosts can use, or all of the fabric. A host that the file
 /// does not tell of was not tested, and what a line that could not be used would have said is not known.
 Result<void> set_coverage(const po::variables_map& values, const Fabric& fabric,
-                          const files::ReadObservations& read, Diagnosis& diagnosis) {
+                          const files::ReadObservations& read, const diagnosis::Detect& detect,
+                          Diagnosis& diagnosis) {
+  diagnosis::cover(fabric, read.observations, detect, diagnosis);
   Coverage& covered = diagnosis.coverage;
   std::set<NodeId> seen;
   for (const PortId nic : diagnosis::nics_seen(fabric, read.observations)) seen.insert(fabric.port(nic).node);
@@ -105,8 +107,9 @@ Result<void> set_coverage(const po::variables_map& values, const Fabric& fabric,
   if (values.count("hosts")) diagnosis::limit_to(covered, plan::channels_in_scope(fabric, nics));
   if (read.broken > 0)
     covered.cut_short = fmt::format("{} of {} lines could not be used", read.broken, read.lines);
-  covered.complete = read.broken == 0 && covered.not_tested.empty() && covered.thin.empty() &&
-                     covered.missing.empty() && read.lines > 0;
+  if (read.lines == 0)
+    covered.fell_short.emplace_back("no packet is known of: counters alone vouch for nothing");
+  diagnosis::conclude(fabric, read.observations, detect, diagnosis);
   diagnosis.verdict = diagnosis::verdict_of_run(fabric, read.observations, diagnosis);
   return {};
 }
@@ -125,6 +128,7 @@ Result<int> run(const po::variables_map& values) {
                                    std::array{"fabric", "observations", "counters", "dump"}));
   WEFT_TRY(const auto fabric, load_fabric_file(*file));
   WEFT_TRY(const auto tolerance, read_tolerance(values, fabric.lab.tolerate));
+  WEFT_TRY(const auto detect, read_detect(values));
   const auto began = Clock::now();
   files::ReadObservations read;
   if (lines) {
@@ -135,7 +139,7 @@ Result<int> run(const po::variables_map& values) {
   const auto parsed = Clock::now();
   Diagnosis diagnosis = diagnosis::diagnose(fabric.fabric, read.observations, tolerance);
   const auto done = Clock::now();
-  WEFT_TRY_VOID(set_coverage(values, fabric.fabric, read, diagnosis));
+  WEFT_TRY_VOID(set_coverage(values, fabric.fabric, read, detect, diagnosis));
   const auto document = diagnosis_document(
       fabric.fabric, diagnosis,
       run_report(read.observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),
@@ -162,6 +166,7 @@ OptionParser diagnose_options() {
       "hosts", po::value<std::string>()->value_name("LIST"),
       "what jobs on these hosts can use, as gpu[001-064] or @FILE; the rest is out of scope (default: all of "
       "the fabric)");
+  add_detect_option(parser.options(Group::how_much));
   add_tolerate_option(parser.options(Group::how_much));
   add_verdict_options(parser.options(Group::output));
   return parser;

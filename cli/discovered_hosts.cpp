@@ -5,76 +5,70 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
+#include "probes/run/ask_hosts.hpp"
 #include "topology/base/outside_text.hpp"
-#include "topology/files/file_text.hpp"
+#include "topology/files/cable_records.hpp"
 #include "topology/host/host_reader.hpp"
 #include "topology/host/interfaces.hpp"
-#include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
 namespace {
 
 constexpr auto kUsualLimit = std::chrono::seconds(30);
-constexpr Bytes kMaxAnswer(1'000'000);
+constexpr std::size_t kMaxAnswer = 1'000'000;          // bytes
+constexpr auto kLldpLimit = std::chrono::seconds(10);  // its daemon answers at once
+constexpr std::size_t kMaxTable = 200'000;             // bytes
 constexpr std::size_t kLastWords = 300;
+constexpr int kNoSuchProgram = 127;  // as a shell says it, and ssh after it
 
-struct Asked {
-  std::string host;
-  std::optional<os::ChildProcess> process;
-  std::filesystem::path output;
-  std::filesystem::path errors;
-};
-
-std::string last_words(const Asked& asked) {
-  auto text = files::read_text_file(asked.errors, kMaxAnswer).value_or("");
+std::string last_words(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
   if (text.size() > kLastWords) text = text.substr(text.size() - kLastWords);
   return text.empty() ? "" : ": " + outside_text(text);
 }
 
-using Deadline = std::chrono::steady_clock::time_point;
+struct Question {
+  std::vector<std::string> words;
+  Nanoseconds patience;
+  std::size_t max_answer;  // bytes
+};
 
-/// Ends those that say more than an answer may be: what they say goes into files.
-void end_talkers(std::vector<Asked>& all) {
-  std::error_code none;
-  for (Asked& one : all)
-    for (const auto& file : {one.output, one.errors})
-      if (one.process &&
-          static_cast<std::int64_t>(std::filesystem::file_size(file, none)) > kMaxAnswer.count() && !none)
-        one.process.reset();
+/// What each of `names` answers. Error: the launcher is not on this machine, or the time is over.
+Result<std::vector<run::HostAnswer>> ask_all(const run::ClusterOptions& launch,
+                                             const std::vector<std::string>& names, const Question& question,
+                                             const AskingEnd& end) {
+  const auto ask = [&](std::size_t host, os::ChildSpec spec) {
+    spec.argv = launch.launcher.command(names[host], question.words);
+    return os::ChildProcess::start(spec);
+  };
+  run::AskOptions options{.longest = question.max_answer};
+  options.limits.each = question.patience;
+  if (end.until)
+    options.limits.each =
+        std::min<Nanoseconds>(options.limits.each, *end.until - std::chrono::steady_clock::now());
+  if (options.limits.each.count() <= 0) return fail(ErrorKind::timeout, "the time given is over");
+  auto answers = run::ask_hosts(
+      names.size(), ask, options, [](std::size_t) {}, end.stop);
+  if (end.stop.stop_requested()) return fail(ErrorKind::timeout, "interrupted");
+  if (const Error* error = run::launcher_absent(answers)) return tl::unexpected(*error);
+  return answers;
 }
 
-/// How it ended; absent: not by then, or stopped, or ended by end_talkers.
-std::optional<os::ExitStatus> end_of(Asked& asked, std::vector<Asked>& all, Deadline deadline,
-                                     const std::stop_token& stop) {
-  constexpr Nanoseconds kLook = std::chrono::milliseconds(100);
-  while (!stop.stop_requested()) {
-    end_talkers(all);
-    if (!asked.process) return std::nullopt;
-    const Nanoseconds left =
-        std::max<Nanoseconds>(deadline - std::chrono::steady_clock::now(), Nanoseconds(0));
-    const auto ended = asked.process->wait_for(std::min(left, kLook));
-    if (ended && *ended) return **ended;
-    if (!ended || left.count() == 0) break;
-  }
-  return std::nullopt;
-}
-
-Result<discover::HostNics> answer_of(Asked& asked, std::vector<Asked>& all, Deadline deadline,
-                                     const std::optional<IpPrefix>& subnet, const std::stop_token& stop) {
-  const auto ended = end_of(asked, all, deadline, stop);
-  if (!asked.process) return fail(ErrorKind::invalid_input, "its answer is longer than 1 MB");
-  if (!ended) return fail(ErrorKind::timeout, "it did not answer in time: is it reached without a password?");
-  if (!ended->success())
-    return fail(ErrorKind::absent, "its NICs could not be asked for ({}){}", to_string(*ended),
-                last_words(asked));
-  WEFT_TRY(const auto text, files::read_text_file(asked.output, kMaxAnswer));
-  WEFT_TRY(const auto list, files::parse_nic_list(text, "its answer"));
-  auto nics = discover::choose_nics(asked.host, list, subnet);
+Result<discover::HostNics> nics_in(const std::string& host, const run::HostAnswer& answer,
+                                   const std::optional<IpPrefix>& subnet) {
+  if (answer.not_started) return tl::unexpected(*answer.not_started);
+  if (answer.too_long) return fail(ErrorKind::invalid_input, "its answer is longer than 1 MB");
+  if (!answer.in_time)
+    return fail(ErrorKind::timeout, "it did not answer in time: is it reached without a password?");
+  if (answer.exit_code != 0)
+    return fail(ErrorKind::absent, "its NICs could not be asked for ({}){}",
+                answer.exit_code ? fmt::format("exit status {}", *answer.exit_code) : "ended by a signal",
+                last_words(answer.errors));
+  WEFT_TRY(const auto list, files::parse_nic_list(answer.output, "its answer"));
+  auto nics = discover::choose_nics(host, list, subnet);
   if (nics.nics.empty())
     return fail(ErrorKind::absent, "it has no NIC that is up with an address{}",
                 subnet ? " in --subnet" : "");
@@ -94,40 +88,73 @@ std::optional<IpAddress> reached_by() {
 }  // namespace
 
 Result<AskedHosts> ask_for_nics(const run::ClusterOptions& launch, const std::vector<std::string>& names,
-                                const po::variables_map& values, std::stop_token stop) {
+                                const po::variables_map& values, const AskingEnd& end) {
   std::optional<IpPrefix> subnet;
   if (const auto given = text_option(values, "subnet")) {
     WEFT_TRY(subnet, discover::parse_prefix(*given));
   }
   WEFT_TRY(const auto own, run::own_program());
-  const std::vector<std::string> question{
-      launch.agent_program.value_or(own), "topology", "show", "--nics", "-o", "json"};
-  WEFT_TRY(const auto scratch, os::ScratchDirectory::make());
-  std::vector<Asked> all;
-  for (const std::string& host : names) {
-    Asked& one = all.emplace_back(Asked{host,
-                                        {},
-                                        scratch.path() / (std::to_string(all.size()) + ".out"),
-                                        scratch.path() / (std::to_string(all.size()) + ".err")});
-    WEFT_TRY(auto child, os::ChildProcess::start({.argv = launch.launcher.command(host, question),
-                                                  .output = os::ToFile{one.output},
-                                                  .errors = os::ToFile{one.errors}}));
-    one.process = std::move(child);
-  }
-  const auto deadline = std::chrono::steady_clock::now() + launch.gather.value_or(kUsualLimit);
+  const Question question{{launch.agent_program.value_or(own), "topology", "show", "--nics", "-o", "json"},
+                          launch.gather.value_or(kUsualLimit),
+                          kMaxAnswer};
+  WEFT_TRY(const auto answers, ask_all(launch, names, question, end));
   AskedHosts answer;
-  for (Asked& asked : all) {
-    auto nics = answer_of(asked, all, deadline, subnet, stop);
-    if (stop.stop_requested()) return fail(ErrorKind::timeout, "interrupted");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    auto nics = nics_in(names[i], answers[i], subnet);
     if (nics)
       answer.hosts.push_back(std::move(*nics));
     else
-      answer.troubles.push_back(fmt::format("{}: {}", asked.host, nics.error().message));
+      answer.troubles.push_back(fmt::format("{}: {}", names[i], nics.error().message));
   }
   if (answer.hosts.empty())
     return fail(ErrorKind::absent, "none of {} hosts told its NICs: {}", names.size(),
                 answer.troubles.front());
   return answer;
+}
+
+Result<AskedTables> ask_for_lldp(const run::ClusterOptions& launch,
+                                 const std::vector<discover::HostNics>& hosts, const AskingEnd& end) {
+  std::vector<std::string> names;
+  for (const auto& host : hosts) names.push_back(host.host);
+  const Question question{{"lldpcli", "-f", "json0", "show", "neighbors"},
+                          std::min<Nanoseconds>(launch.gather.value_or(kLldpLimit), kLldpLimit),
+                          kMaxTable};
+  WEFT_TRY(const auto answers, ask_all(launch, names, question, end));
+  AskedTables tables;
+  std::size_t silent = 0, other_ports = 0;
+  std::vector<std::string> refused;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const auto& answer = answers[i];
+    if (answer.not_started || !answer.in_time || answer.exit_code == kNoSuchProgram) {
+      ++silent;
+      continue;
+    }
+    // A host tells of itself: no other form of record is read from it.
+    auto table =
+        answer.exit_code == 0 && !answer.too_long
+            ? files::parse_lldpcli_json(answer.output, {"lldpcli on " + names[i], names[i]})
+            : fail(ErrorKind::absent, "{}: lldpcli gave no table{}", names[i], last_words(answer.errors));
+    if (!table) {
+      refused.push_back(table.error().message);
+      continue;
+    }
+    const bool heard = !table->cables.empty();
+    auto chosen = discover::table_of_nics(std::move(*table), hosts[i]);
+    if (!chosen.cables.empty())
+      tables.lists.push_back(std::move(chosen));
+    else if (heard)
+      ++other_ports;
+  }
+  const auto note = [&](std::size_t count, std::string_view what) {
+    if (count > 0) tables.notes.push_back(fmt::format("note: {} of {} hosts {}", count, hosts.size(), what));
+  };
+  note(silent,
+       "gave no LLDP table, for they have no lldpcli or did not answer: with it switches and ports have "
+       "their own names");
+  note(other_ports,
+       "hear switches by other ports than those that take part (of a bond, lldpd names the parts)");
+  note(refused.size(), "gave no LLDP table" + (refused.empty() ? "" : "; the first: " + refused.front()));
+  return tables;
 }
 
 int show_nics(const std::string& format) {

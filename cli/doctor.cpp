@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "cli/commands.hpp"
@@ -66,13 +67,6 @@ AskedHost asked_host(std::string name, const run::HostAnswer& answer, std::uint3
   return host;
 }
 
-/// The same program starts everywhere: one that is not here is no trouble of any host.
-const Error* launcher_absent(const std::vector<run::HostAnswer>& answers) {
-  for (const run::HostAnswer& answer : answers)
-    if (!answer.not_started || answer.not_started->kind == ErrorKind::internal) return nullptr;
-  return answers.empty() ? nullptr : &*answers.front().not_started;
-}
-
 int print(const po::variables_map& values, const DoctorReport& report) {
   if (wants_json(values).value_or(false))
     fmt::print("{}", report::doctor_json(report, stamp_now()));
@@ -103,6 +97,50 @@ int examine_this_host(const po::variables_map& values, diagnosis::DoctorExpectat
   return print(values, examine({std::move(host)}, expectations));
 }
 
+/// Where no fabric file told the hosts' NICs they have told them now: a second question, to those alone that
+/// have something to try, adds to their reports which paths between NICs they found.
+void try_paths(DoctorPlace& place, const run::AskOptions& options, ProgressLine& progress,
+               const std::stop_token& stop, std::vector<AskedHost>& hosts) {
+  place.expectations.paired_by_name = true;
+  const auto [tries, left_out] = diagnosis::paths_to_try(hosts, place.expectations);
+  std::vector<std::size_t> asked;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    if (!tries[i].empty()) asked.push_back(i);
+  const auto answers = run::ask_hosts(
+      asked.size(),
+      [&](std::size_t i, os::ChildSpec spec) {
+        spec.argv = path_question_words(place, tries[asked[i]]);
+        return place.ask(asked[i], std::move(spec));
+      },
+      options,
+      [&](std::size_t done) {
+        progress.show({"trying paths between NICs", done, asked.size()});
+      },
+      stop);
+  std::size_t silent = 0;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const AskedHost second = asked_host(place.hosts[asked[i]], answers[i], place.expectations.protocol);
+    if (!second.report || second.report->protocol != place.expectations.protocol) {
+      ++silent;
+      continue;
+    }
+    HostFacts& first = *hosts[asked[i]].report;
+    first.paths = second.report->paths;
+    for (const std::string& gap : second.report->inventory.gaps)
+      if (std::ranges::count(first.inventory.gaps, gap) == 0) first.inventory.gaps.push_back(gap);
+  }
+  if (left_out > 0)
+    place.notes.push_back(
+        fmt::format("not tried: path MTU and firewalls between NICs, of {} NICs: no other host has a NIC of "
+                    "that name with an "
+                    "address of its own; a fabric file (--fabric) says which belong together",
+                    left_out));
+  if (silent > 0)
+    place.notes.push_back(fmt::format(
+        "not tried: path MTU and firewalls between NICs of {} of {} hosts: they did not answer a second time",
+        silent, asked.size()));
+}
+
 int examine_place(const po::variables_map& values, const diagnosis::DoctorExpectations& common,
                   const run::GatherLimits& limits) {
   auto place = read_doctor_place(values);
@@ -121,8 +159,10 @@ int examine_place(const po::variables_map& values, const diagnosis::DoctorExpect
   const Interrupt interrupt;
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto total = place->hosts.size();
+  const run::AskOptions options{.limits = limits,
+                                .longest = static_cast<std::size_t>(files::kMaxHostFacts.count())};
   const auto answers = run::ask_hosts(
-      total, ask, {.limits = limits, .longest = static_cast<std::size_t>(files::kMaxHostFacts.count())},
+      total, ask, options,
       [&](std::size_t done) {
         if (place->way_back) place->way_back->greet();
         progress.show({"asking hosts", done, total});
@@ -130,10 +170,14 @@ int examine_place(const po::variables_map& values, const diagnosis::DoctorExpect
       interrupt.token());
   progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
-  if (const Error* error = launcher_absent(answers)) return report(*error);
+  if (const Error* error = run::launcher_absent(answers)) return report(*error);
   std::vector<AskedHost> hosts;
   for (std::size_t i = 0; i < total; ++i)
     hosts.push_back(asked_host(place->hosts[i], answers[i], common.protocol));
+  if (place->ask && !values.count("fabric") && total > 1)
+    try_paths(*place, options, progress, interrupt.token(), hosts);
+  progress.clear();
+  if (interrupt.happened()) return kExitInterrupted;
   auto found = examine(std::move(hosts), place->expectations);
   found.notes.insert(found.notes.begin(), place->notes.begin(), place->notes.end());
   return print(values, found);

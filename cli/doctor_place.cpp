@@ -88,10 +88,6 @@ Result<DoctorPlace> cluster_place(const po::variables_map& values) {
     if (place.expectations.roce) place.expectations.nics = nics_of(file, hosts);
   } else {
     WEFT_TRY(place.hosts, host_names(values));
-    if (place.hosts.size() > 1)
-      place.notes.emplace_back(
-          "not tried: path MTU and firewalls between NICs; with --fabric FILE they are (`weft topology "
-          "discover` writes one)");
   }
   if (place.hosts.empty())
     return fail(ErrorKind::usage, "no hosts: the fabric file gives none an address; name them with --hosts");
@@ -124,6 +120,17 @@ std::vector<std::string> question_words(const DoctorPlace& place, std::size_t ho
         place.hosts.size() > 1 && next != expectations.nics.end() && nic < next->second.size();
     words.emplace_back("--nic");
     words.push_back(own->second[nic].address + (paired ? "=" + next->second[nic].address : ""));
+  }
+  return words;
+}
+
+std::vector<std::string> path_question_words(const DoctorPlace& place,
+                                             const std::vector<diagnosis::NicsToTry>& tries) {
+  // Of the machine's devices nothing is told a second time.
+  std::vector<std::string> words{place.expectations.program, "doctor-report", "--shared-machine"};
+  for (const diagnosis::NicsToTry& one : tries) {
+    words.emplace_back("--nic");
+    words.push_back(one.own + "=" + one.other);
   }
   return words;
 }

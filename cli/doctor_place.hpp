@@ -31,4 +31,8 @@ Result<DoctorPlace> read_doctor_place(const po::variables_map& values);
 /// The question to one of its hosts, as `weft doctor-report` reads it.
 std::vector<std::string> question_words(const DoctorPlace& place, std::size_t host);
 
+/// A second question, once the hosts told their NICs: which of these paths between NICs carry packets.
+std::vector<std::string> path_question_words(const DoctorPlace& place,
+                                             const std::vector<diagnosis::NicsToTry>& tries);
+
 }  // namespace weft::cli

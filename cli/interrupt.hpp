@@ -25,4 +25,7 @@ class Interrupt {
   std::jthread watcher_;
 };
 
+/// From now on a signal ends the program at once: nothing is left to wind up.
+void end_at_next_signal();
+
 }  // namespace weft::cli

@@ -144,7 +144,7 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
                                     secrets, [&](const session::Progress& p) { progress.show(p); },
                                     interrupt.token(), {.limit = *limit});
   progress.clear();
-  if (interrupt.happened()) return kExitInterrupted;
+  if (interrupt.happened()) return answer_interrupted(values, fabric, sweep, progress, interrupt.token());
   if (!done) return report(done.error());
   return answer(values, fabric, sweep, progress, interrupt.token());
 }
@@ -201,7 +201,8 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
       cluster->site, cluster->bus, file.fabric, sweep, secrets,
       [&](const session::Progress& p) { progress.show(p); }, interrupt.token(), cluster->timing);
   progress.clear();
-  if (interrupt.happened()) return kExitInterrupted;
+  if (interrupt.happened())
+    return answer_interrupted(values, file.fabric, sweep, progress, interrupt.token());
   if (!done) return report(done.error());
   report_strangers(file.fabric, sweep.learner());
   return answer(values, file.fabric, sweep, progress, interrupt.token());

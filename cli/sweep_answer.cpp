@@ -13,6 +13,7 @@
 #include <map>
 
 #include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/output_files.hpp"
 #include "cli/stamp.hpp"
 #include "cli/verdict_output.hpp"
@@ -86,10 +87,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
   const files::DocumentStamp stamp = stamp_now();
   progress.show({"diagnosing", 0, 1, session::RunPart{1, 1}});
   const session::SweepReport report = sweep.finish();
-  if (stop.stop_requested()) {
-    progress.clear();
-    return kExitInterrupted;
-  }
+  const bool interrupted = stop.stop_requested();
   auto document =
       diagnosis_document(fabric, report.diagnosis,
                          {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);
@@ -108,7 +106,15 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
         save("paths", [&] { return path_map_json(fabric, sweep.learner().path_map(), stamp); }),
         save("observations", [&] { return files::observation_lines(fabric, sweep.observations()); })})
     if (!saved) return cli::report(saved.error());
-  return exit_status(report.diagnosis.verdict);
+  return interrupted ? kExitInterrupted : exit_status(report.diagnosis.verdict);
+}
+
+int answer_interrupted(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
+                       ProgressLine& progress, std::stop_token stop) {
+  if (sweep.probes_sent() == 0) return kExitInterrupted;
+  end_at_next_signal();  // the agents have ended
+  sweep.cut_short("interrupted");
+  return answer(values, fabric, sweep, progress, stop);
 }
 
 }  // namespace weft::cli

@@ -18,4 +18,9 @@ Result<void> check_answer_options(const po::variables_map& values);
 int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
            ProgressLine& progress, std::stop_token stop);
 
+/// Of a run that the user ended: what is known by then, diagnosed at once; nothing where no probe has told
+/// yet. The exit status of one who asked for the end.
+int answer_interrupted(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
+                       ProgressLine& progress, std::stop_token stop);
+
 }  // namespace weft::cli

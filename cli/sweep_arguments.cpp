@@ -73,6 +73,8 @@ Result<Fraction> parse_share(std::string_view text) {
   return share;
 }
 
+}  // namespace
+
 Result<diagnosis::Detect> read_detect(const po::variables_map& values) {
   diagnosis::Detect detect;
   const auto text = text_option(values, "detect");
@@ -87,7 +89,13 @@ Result<diagnosis::Detect> read_detect(const po::variables_map& values) {
   return detect;
 }
 
-}  // namespace
+void add_detect_option(po::options_description& options) {
+  options.add_options()(
+      "detect", po::value<std::string>()->value_name("LIST"),
+      "the smallest faults that must show, as in loss=0.2%,rate=25%; a link crossed by fewer packets than "
+      "show "
+      "them with probability .99 is unknown (default: what the packets allow, at worst a loss of 5%)");
+}
 
 void add_tolerate_option(po::options_description& options) {
   options.add_options()("tolerate", po::value<std::string>()->value_name("LIST"),
@@ -125,12 +133,9 @@ void add_sweep_options(po::options_description& options) {
       "hop answers asked of one switch per second (default 100 on a live fabric)")(
       "probe-rate", po::value<double>()->value_name("N"),
       "small probes one NIC sends per second (default 1000, in a lab 1500)")(
-      "detect", po::value<std::string>()->value_name("LIST"),
-      "the smallest faults that must show, as in loss=0.2%,rate=25%; a link crossed by fewer packets than "
-      "show "
-      "them with probability .99 is unknown (default: what the budget allows, at worst a loss of 5%)")(
       "seed", po::value<std::uint64_t>()->value_name("N"),
       "of the choice of pairs, labels and rounds (default 1)");
+  add_detect_option(options);
   add_tolerate_option(options);
 }
 

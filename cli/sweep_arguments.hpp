@@ -8,6 +8,10 @@ namespace weft::cli {
 
 void add_sweep_options(po::options_description& options);
 
+/// `--detect loss=0.2%,rate=25%`: the smallest faults that must show.
+void add_detect_option(po::options_description& options);
+Result<diagnosis::Detect> read_detect(const po::variables_map& values);
+
 /// `--tolerate loss=0.01%,delay=1ms`: what is put up with. What it leaves open the fabric file says, and
 /// then `usual`.
 void add_tolerate_option(po::options_description& options);

@@ -86,7 +86,7 @@ Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOp
       place.site, place.bus, fabric, sweep, secrets, [&](const session::Progress& p) { progress.show(p); },
       interrupt.token(), place.timing);
   progress.clear();
-  if (interrupt.happened()) return kExitInterrupted;
+  if (interrupt.happened()) return answer_interrupted(values, fabric, sweep, progress, interrupt.token());
   if (!done) return pass_on(done);
   WEFT_TRY(const auto after, counters::read_counters(mads, reading.found));
   note_counters(sweep, reading, after);

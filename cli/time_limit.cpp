@@ -11,16 +11,16 @@ constexpr auto kForVerdict = std::chrono::seconds(10);  // what is known by then
 
 }  // namespace
 
-void add_timeout_option(po::options_description& options) {
-  options.add_options()("timeout", po::value<std::string>()->value_name("TIME"),
+void add_timeout_option(po::options_description& options, const char* name) {
+  options.add_options()(name, po::value<std::string>()->value_name("TIME"),
                         "end after this time at the latest, with what is known by then (default: no limit)");
 }
 
-Result<std::optional<session::TimeLimit>> read_time_limit(const po::variables_map& values) {
-  WEFT_TRY(const auto given, read_option(values, "timeout", parse_duration));
+Result<std::optional<session::TimeLimit>> read_time_limit(const po::variables_map& values, const char* name) {
+  WEFT_TRY(const auto given, read_option(values, name, parse_duration));
   if (!given) return std::nullopt;
   if (*given < kShortest || *given > kLongest)
-    return fail(ErrorKind::usage, "--timeout {}: expected 1s to 24h", to_string(*given));
+    return fail(ErrorKind::usage, "--{} {}: expected 1s to 24h", name, to_string(*given));
   const auto until =
       std::chrono::steady_clock::now() + std::chrono::duration_cast<session::TimePoint::duration>(*given);
   return session::TimeLimit{until, *given};
@@ -33,11 +33,12 @@ void limit_computing(session::Sweep& sweep, const std::optional<session::TimeLim
       return stop.stop_requested() || std::chrono::steady_clock::now() >= until;
     };
   };
-  const auto given = limit ? to_string(limit->given) : "none";
-  sweep.limit_computing(
-      {.settling = over_after({}),
-       .verdict = over_after(kForVerdict),
-       .why = fmt::format("the time given (--timeout {}) was over while the losses were diagnosed", given)});
+  sweep.limit_computing({.settling = over_after({}),
+                         .verdict = over_after(kForVerdict),
+                         .why = limit ? fmt::format("the time given (--timeout {}) was over, or it was "
+                                                    "interrupted, while the losses were diagnosed",
+                                                    to_string(limit->given))
+                                      : "interrupted while the losses were diagnosed"});
 }
 
 }  // namespace weft::cli

@@ -9,9 +9,11 @@
 
 namespace weft::cli {
 
-void add_timeout_option(po::options_description& options);
+/// `name`: where --timeout is taken.
+void add_timeout_option(po::options_description& options, const char* name = "timeout");
 /// From now on; absent: no limit. Error: usage.
-Result<std::optional<session::TimeLimit>> read_time_limit(const po::variables_map& values);
+Result<std::optional<session::TimeLimit>> read_time_limit(const po::variables_map& values,
+                                                          const char* name = "timeout");
 
 /// What the sweep computes ends where the time is over, for the verdict some seconds later, or at once where
 /// the user asks for the end.

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/progress.hpp"
 #include "cli/stamp.hpp"
+#include "cli/time_limit.hpp"
 #include "collectors/report/discovery.hpp"
 #include "probes/discover/against_file.hpp"
 #include "probes/discover/against_tree.hpp"
@@ -33,6 +35,7 @@ namespace {
 
 // The files of a site's records that tell of cables, as options name them.
 
+constexpr const char* kTimeLimit = "time-limit";  // --timeout is that of one question to a subnet
 constexpr std::array kRecordOptions{"lldp", "sonic", "netbox"};
 constexpr Bytes kMaxRecordBytes(256'000'000);
 constexpr Bytes kMaxTreeBytes(64'000'000);
@@ -100,6 +103,7 @@ struct Traced {
   discover::TracedCabling cabling;
   std::size_t traces = 0;
   std::vector<std::string> troubles;
+  bool complete = true;
 };
 
 Result<Traced> trace(const run::AgentSite& site, const run::BusPlace& bus, const files::FabricFile& stand_in,
@@ -115,7 +119,10 @@ Result<Traced> trace(const run::AgentSite& site, const run::BusPlace& bus, const
   progress.clear();
   if (interrupt.happened()) return fail(ErrorKind::timeout, "interrupted before it was done");
   if (!done) return pass_on(done);
-  Traced traced{script.found(), script.traces().size(), {}};
+  Traced traced{script.found(), script.traces().size(), {}, !script.cut_short_by()};
+  if (!traced.complete)
+    traced.troubles.push_back("the traces are not complete, and what is missing is held against no file: " +
+                              *script.cut_short_by());
   for (const HostEvidence& trouble : script.troubles())
     traced.troubles.push_back(fmt::format("{}: {}", stand_in.fabric.name_of(trouble.host), trouble.text));
   return traced;
@@ -158,25 +165,45 @@ Result<Traced> trace_lab(const po::variables_map& values, discover::FoundSources
     return launch(real, std::move(agent));
   };
   WEFT_TRY(const auto rate, answer_rate(values, kLabAnswersPerSecond));
-  return trace(site, run::ListenAddress{lab.coordinator_address()}, stand_in, rate, {}, *interrupt);
+  WEFT_TRY(const auto limit, read_time_limit(values, kTimeLimit));
+  return trace(site, run::ListenAddress{lab.coordinator_address()}, stand_in, rate, {.limit = limit},
+               *interrupt);
+}
+
+/// A table that was given as a file stands for what its device would say now.
+void add_tables(AskedTables tables, std::vector<files::CableList>& lists) {
+  for (const std::string& note : tables.notes) print_stderr("weft: {}\n", note);
+  std::set<std::string> given;
+  for (const auto& list : lists) given.insert(list.devices.begin(), list.devices.end());
+  for (auto& list : tables.lists)
+    if (std::ranges::none_of(list.devices, [&](const auto& device) { return given.contains(device); }))
+      lists.push_back(std::move(list));
 }
 
 Result<Traced> trace_hosts(const po::variables_map& values, discover::FoundSources& sources,
-                           std::optional<Interrupt>& interrupt) {
+                           std::vector<files::CableList>& lists, std::optional<Interrupt>& interrupt) {
   WEFT_TRY(const auto names, host_names(values));
   if (names.size() < 2)
     return fail(ErrorKind::usage, "two hosts are needed at least: traces go from one to another");
   WEFT_TRY(const auto launch, read_launch_options(values));
+  WEFT_TRY(const auto limit,
+           read_time_limit(values, kTimeLimit));  // from now on: asking the hosts is part of it
   WEFT_TRY(const auto rate, answer_rate(values, kLiveAnswersPerSecond));
   interrupt.emplace();
-  WEFT_TRY(auto asked, ask_for_nics(launch, names, values, interrupt->token()));
+  const AskingEnd end{interrupt->token(), limit ? std::optional(limit->until) : std::nullopt};
+  WEFT_TRY(auto asked, ask_for_nics(launch, names, values, end));
   if (asked.hosts.size() < 2)
     return fail(ErrorKind::absent, "only {} told its NICs, and traces go from one host to another; {}",
                 asked.hosts.front().host, fmt::join(asked.troubles, "; "));
   sources.hosts = std::move(asked.hosts);
+  if (auto tables = ask_for_lldp(launch, sources.hosts, end))
+    add_tables(std::move(*tables), lists);
+  else
+    print_stderr("weft: note: the hosts' LLDP tables were not asked for: {}\n", tables.error().message);
   WEFT_TRY(const auto stand_in, discover::fabric_of_hosts(sources.hosts));
   const auto hosts = stand_in.fabric.hosts();
-  WEFT_TRY(const auto cluster, cluster_of(launch, stand_in, std::vector<NodeId>(hosts.begin(), hosts.end())));
+  WEFT_TRY(auto cluster, cluster_of(launch, stand_in, std::vector<NodeId>(hosts.begin(), hosts.end())));
+  cluster.timing.limit = limit;
   WEFT_TRY(auto traced, trace(cluster.site, cluster.bus, stand_in, rate, cluster.timing, *interrupt));
   traced.troubles.insert(traced.troubles.begin(), asked.troubles.begin(), asked.troubles.end());
   return traced;
@@ -191,7 +218,7 @@ Result<report::Discovery> discover_it(const po::variables_map& values, std::opti
   discover::FoundSources sources{.name = values["name"].as<std::string>()};
   WEFT_TRY(const auto rate, read_option<Bandwidth>(values, "rate", parse_bandwidth));
   sources.rate = *rate;
-  WEFT_TRY(const auto lists, read_records(values));  // first: a file that cannot be read costs no packets
+  WEFT_TRY(auto lists, read_records(values));  // first: a file that cannot be read costs no packets
   std::optional<files::FabricFile> design;
   if (const auto path = text_option(values, "against")) {
     WEFT_TRY(design, load_fabric_file(*path));
@@ -200,7 +227,7 @@ Result<report::Discovery> discover_it(const po::variables_map& values, std::opti
   Traced traced;
   if (values.count("lab") || values.count("hosts")) {
     WEFT_TRY(traced, values.count("lab") ? trace_lab(values, sources, interrupt)
-                                         : trace_hosts(values, sources, interrupt));
+                                         : trace_hosts(values, sources, lists, interrupt));
     sources.traced = traced.cabling;
   }
   std::vector<std::string> names;
@@ -212,13 +239,13 @@ Result<report::Discovery> discover_it(const po::variables_map& values, std::opti
                 fmt::join(traced.troubles, "; "));
   if (!found) return pass_on(found);
   report::Discovery answer{std::move(*found), traced.traces, lists.size(), std::move(traced.troubles), {}};
-  if (design) {
+  if (design && traced.complete) {
     const auto differences =
         discover::differences_from_file(answer.found.fabric, answer.found.addresses, *design);
     answer.differences = differences;
     answer.against = values["against"].as<std::string>();
   }
-  if (tree) {
+  if (tree && traced.complete) {
     auto compared = discover::compare_with_tree(answer.found.fabric, *tree);
     std::ranges::move(compared.disagreements, std::back_inserter(answer.found.disagreements));
     std::ranges::move(compared.gaps, std::back_inserter(answer.found.gaps));
@@ -244,6 +271,7 @@ void add_roce_discovery_options(OptionParser& parser) {
       "Slurm's topology.conf or topology.yaml, as topograph writes it too: say which hosts it has under "
       "other switches than their cables lead to");
   add_record_options(parser.options());
+  add_timeout_option(parser.options(Group::how_much), kTimeLimit);
   add_launch_options(parser.options(Group::cluster));
 }
 

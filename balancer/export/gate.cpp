@@ -55,6 +55,8 @@ class Verdicts {
 /// Why nothing that was not found at fault can be called healthy; empty: it can.
 std::string why_none_is_clear(const files::DiagnosisDocument& document, const Evidence& evidence) {
   if (document.coverage.cut_short) return "the sweep was cut short: " + *document.coverage.cut_short;
+  if (!document.coverage.fell_short.empty())
+    return "the sweep fell short: " + document.coverage.fell_short.front();
   if (document.coverage.out_of_scope > 0) return "the sweep was of some hosts alone";
   if (!document.fabric_wide.empty()) return "the fabric as a whole is not healthy";
   if (evidence.clean.empty()) return "the sweep could not tell";

@@ -188,7 +188,10 @@ std::string coverage_part(const files::DiagnosisDocument& document, std::size_t 
       covered.out_of_scope > 0
           ? fmt::format(" ({} more are on no path between these hosts{})", covered.out_of_scope, told_by)
           : "";
+  std::string short_of;
+  for (const std::string& each : covered.fell_short) short_of += wrapped("fell short: " + each, 0, columns);
   return "\n" + (covered.cut_short ? wrapped("cut short: " + *covered.cut_short, 0, columns) : "") +
+         short_of +
          wrapped(fmt::format("coverage: {} of {} channels{} over {} paths; probes: {} sent, {} lost",
                              covered.probed, covered.channels, beyond, covered.paths, document.run.sent,
                              document.run.lost),
@@ -234,10 +237,12 @@ std::string extent(const files::DiagnosisDocument& document, const std::vector<E
   const auto& covered = document.coverage;
   const std::string links = counted((covered.channels + 1) / 2, "link");
   if (not_healthy(document) == 0)
-    return covered.out_of_scope == 0
-               ? "nothing found on " + links
-               : fmt::format("nothing found on {} of {}", (covered.channels + 1) / 2,
-                             counted((covered.channels + covered.out_of_scope + 1) / 2, "link"));
+    return "nothing found on " +
+           (covered.out_of_scope == 0
+                ? links
+                : fmt::format("{} of {}", (covered.channels + 1) / 2,
+                              counted((covered.channels + covered.out_of_scope + 1) / 2, "link"))) +
+           (covered.hosts > 0 ? ", " + counted(covered.hosts, "host") : "");
   std::vector<std::string> parts;
   if (!document.links.empty()) parts.push_back(fmt::format("{} of {}", document.links.size(), links));
   if (!document.hosts.empty()) parts.push_back(counted(document.hosts.size(), "host"));
@@ -279,8 +284,10 @@ std::string headline(const files::DiagnosisDocument& document, const std::vector
   const std::string text =
       fmt::format("{}fabric {}: {}; {}{}{}{}", style.sign ? sign_of(document.verdict) : "", document.fabric,
                   to_string(document.verdict), extent(document, entries),
-                  document.coverage.cut_short ? "; cut short" : "", untested(document),
-                  smallest_fault(document.sensitivity));
+                  document.coverage.cut_short            ? "; cut short"
+                  : document.coverage.fell_short.empty() ? ""
+                                                         : "; fell short of what was asked",
+                  untested(document), smallest_fault(document.sensitivity));
   std::string lines = wrapped(text, 0, style.columns);
   const std::size_t first = lines.find(';');
   if (first == std::string::npos) return lines;
@@ -354,9 +361,12 @@ std::string diagnosis_table(const files::DiagnosisDocument& document, const Tabl
 
 std::string monitoring_line(const files::DiagnosisDocument& document) {
   const auto& cut_short = document.coverage.cut_short;
-  std::string said = fmt::format("fabric {}: {}; {}{}{}", document.fabric, to_string(document.verdict),
-                                 extent(document, entries_of(document)),
-                                 cut_short ? "; cut short: " + *cut_short : "", untested(document));
+  const auto& fell_short = document.coverage.fell_short;
+  std::string said =
+      fmt::format("fabric {}: {}; {}{}{}{}{}", document.fabric, to_string(document.verdict),
+                  extent(document, entries_of(document)), cut_short ? "; cut short: " + *cut_short : "",
+                  fell_short.empty() ? "" : "; fell short: " + joined(fell_short, "; "), untested(document),
+                  smallest_fault(document.sensitivity));
   std::ranges::replace(said, '|', '/');
   std::ranges::replace(said, kNoBreak, ' ');
   const std::size_t channels = document.coverage.missing.size() + document.coverage.thin.size();

@@ -1,5 +1,7 @@
 #include "probes/diagnosis/coverage.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -152,6 +154,69 @@ void note_masked(const Fabric& fabric, const Observations& observations, Diagnos
     else if (auto& shown = diagnosis.sensitivity.loss)
       shown = std::max(*shown, loss_shown(unmet[c], background));
   }
+}
+
+void cover(const Fabric& fabric, const Observations& observations, const Detect& asked,
+           Diagnosis& diagnosis) {
+  Coverage& covered = diagnosis.coverage;
+  auto untested = std::move(covered.rate_untested), masked = std::move(covered.masked);
+  covered = coverage_of(fabric, observations, background_of(observations, diagnosis.account.lost), asked);
+  covered.rate_untested = std::move(untested);
+  covered.masked = std::move(masked);
+}
+
+namespace {
+
+/// The channels asked about that probes crossed, and of which no flow's path is sure to have.
+std::vector<ChannelId> without_flow(const Fabric& fabric, const Observations& observations,
+                                    const Coverage& covered) {
+  std::vector<bool> counts(fabric.channel_count(), covered.out_of_scope == 0);
+  for (const ChannelId channel : covered.in_scope) counts[channel.value()] = true;
+  const auto packets = packets_over(fabric, observations);
+  const PathTable& table = observations.paths;
+  for (const LoadObservation& load : observations.loads)
+    if (const auto paths = table.paths(load.path); paths.size() == 1)
+      for (const ChannelId channel : table.channels(paths.front())) counts[channel.value()] = false;
+  std::vector<ChannelId> without;
+  for (std::uint32_t c = 0; c < counts.size(); ++c)
+    if (counts[c] && packets[c] > 0) without.emplace_back(c);
+  return without;
+}
+
+}  // namespace
+
+void conclude(const Fabric& fabric, const Observations& observations, const Detect& asked,
+              Diagnosis& diagnosis) {
+  Coverage& covered = diagnosis.coverage;
+  const Sensitivity& shown = diagnosis.sensitivity;
+  const auto fell_short = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
+    covered.fell_short.push_back(fmt::format(text, std::forward<Args>(args)...));
+  };
+  constexpr double kEnough = 1.01;  // of what was asked: rounding is no shortfall
+  const double loss = asked.loss ? asked.loss->value() : kFailedLoss;
+  if (!covered.thin.empty())
+    fell_short("a loss of {:.3g} % shows by {:.0f} packets over a channel; {} had fewer", 100 * loss,
+               std::ceil(packets_to_show(loss, background_of(observations, diagnosis.account.lost))),
+               covered.thin.size());
+  else if (asked.loss && shown.loss && *shown.loss > kEnough * loss)
+    fell_short(
+        "a loss of {:.3g} % was asked for; one from {:.3g} % on would have shown, by what is tolerated or "
+        "met other faults",
+        100 * loss, 100 * *shown.loss);
+  if (asked.rate) {
+    const double rate = 100 * asked.rate->value();
+    if (!shown.rate)
+      fell_short("a rate {:.3g} % too low was asked for; no flow tells of rates", rate);
+    else if (*shown.rate > kEnough * asked.rate->value())
+      fell_short("a rate {:.3g} % too low was asked for; the flows show one from {:.3g} % on", rate,
+                 100 * *shown.rate);
+    else if (const auto without = without_flow(fabric, observations, covered); !without.empty())
+      fell_short("a rate {:.3g} % too low was asked for; no flow is known to have crossed {} channels, as {}",
+                 rate, without.size(), fabric.name_of(without.front()));
+  }
+  covered.complete = covered.missing.empty() && covered.thin.empty() && covered.unloaded.empty() &&
+                     covered.rate_untested.empty() && covered.not_tested.empty() && !covered.cut_short &&
+                     covered.fell_short.empty();
 }
 
 std::vector<PortId> nics_seen(const Fabric& fabric, const Observations& observations) {

@@ -46,6 +46,15 @@ Coverage coverage_of(const Fabric& fabric, const Observations& observations, dou
 /// channel that is not at fault: the loss that the run shows is what they show.
 void note_masked(const Fabric& fabric, const Observations& observations, Diagnosis& diagnosis);
 
+/// The coverage of a diagnosis, held against what was asked; what could not be judged of rates, and beside
+/// findings, stays.
+void cover(const Fabric& fabric, const Observations& observations, const Detect& asked, Diagnosis& diagnosis);
+
+/// Once hosts that took no part, scope and ends are known: whether all was done that was asked, and in
+/// `fell_short` what was not.
+void conclude(const Fabric& fabric, const Observations& observations, const Detect& asked,
+              Diagnosis& diagnosis);
+
 /// The NICs at the ends of paths observed, ids ascending.
 std::vector<PortId> nics_seen(const Fabric& fabric, const Observations& observations);
 

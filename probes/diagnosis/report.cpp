@@ -247,6 +247,16 @@ bool Report::explains(ChannelId channel) const {
   return false;
 }
 
+bool Report::speaks_of(ChannelId channel) const {
+  const auto holds = [&](const std::vector<ChannelId>& channels) {
+    return std::ranges::find(channels, channel) != channels.end();
+  };
+  return std::ranges::any_of(found_, [&](const Found& found) {
+    return holds(found.channels) || std::ranges::any_of(found.alternatives, holds) ||
+           std::ranges::any_of(found.nodes, [&](NodeId node) { return holds(fabric_.channels_at(node)); });
+  });
+}
+
 void Report::explain_by_congestion() {
   auto& links = diagnosis_.links;
   for (std::size_t i = 0; i < links.size(); ++i) {

@@ -58,6 +58,9 @@ class Report {
   bool has(ChannelId channel, Cause cause) const;
   /// True when any finding with a name (no mere suspicion) is about `channel`, alone or as one of a class.
   bool explains(ChannelId channel) const;
+  /// True when anything found so far, of whatever cause and however sure, is or may be at `channel`, a host's
+  /// too.
+  bool speaks_of(ChannelId channel) const;
 
   /// All that was found so far, as it was added.
   const std::vector<Found>& found() const { return found_; }

@@ -66,6 +66,25 @@ HostNics choose_nics(const std::string& host, const files::NicList& list,
   return chosen;
 }
 
+files::CableList table_of_nics(files::CableList table, const HostNics& host) {
+  const auto takes_part = [&](const files::CableEnd& end) {
+    return end.node == host.host && std::ranges::count(host.nics, end.port, &HostNic::interface) > 0;
+  };
+  std::erase_if(table.cables,
+                [&](const files::Cable& cable) { return !takes_part(cable.a) && !takes_part(cable.b); });
+  const auto is_left = [&](const std::string& node) {
+    return node == host.host || std::ranges::any_of(table.cables, [&](const files::Cable& cable) {
+             return cable.a.node == node || cable.b.node == node;
+           });
+  };
+  std::erase_if(table.addresses, [&](const auto& address) { return !is_left(address.port.node); });
+  std::erase_if(table.known_by, [&](const auto& address) { return !is_left(address.port.node); });
+  std::erase_if(table.switches, [&](const std::string& node) { return !is_left(node); });
+  std::erase_if(table.hosts, [&](const std::string& node) { return !is_left(node); });
+  table.remarks.clear();  // of which ports they are is not told
+  return table;
+}
+
 Result<files::FabricFile> fabric_of_hosts(const std::vector<HostNics>& hosts) {
   FabricBuilder builder("discovered", FabricKind::roce);
   std::vector<std::optional<IpAddress>> by_port;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "topology/files/cable_list.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/nic_list.hpp"
 
@@ -28,6 +29,10 @@ Result<IpPrefix> parse_prefix(std::string_view text);
 /// are up, but the one by which the host was reached. Loopback and link-local addresses never.
 HostNics choose_nics(const std::string& host, const files::NicList& list,
                      const std::optional<IpPrefix>& subnet);
+
+/// What a host's LLDP table says of its NICs that take part: a management port's switch is none of the
+/// fabric.
+files::CableList table_of_nics(files::CableList table, const HostNics& host);
 
 /// A stand-in for the fabric to be discovered, for a coordinator and its agents: each NIC, with its address,
 /// on one switch called `unknown`. NIC n of a host is its port n. Errors: invalid_input (a name no node can

@@ -100,7 +100,7 @@ tl::unexpected<Error> no_device(const std::filesystem::path& of_kernel) {
   if (names.empty())
     return fail(ErrorKind::absent, "this host has no RDMA device: is its driver loaded? (rdma link)");
   return fail(
-      ErrorKind::absent,
+      ErrorKind::not_supported,
       "libibverbs does not see this host's RDMA device {}: install the package ibverbs-providers; in a "
       "container, hand in /dev/infiniband",
       names);

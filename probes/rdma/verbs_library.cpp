@@ -29,8 +29,8 @@ Result<std::shared_ptr<const VerbsLibrary>> VerbsLibrary::load() {
   made->handle_ = std::make_shared<Handle>();
   void* lib = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
   if (lib == nullptr)
-    return fail(ErrorKind::absent, "no RDMA on this host: {}; install the packages rdma-core and libibverbs1",
-                dlerror());
+    return fail(ErrorKind::not_supported,
+                "no RDMA on this host: {}; install the packages rdma-core and libibverbs1", dlerror());
   made->handle_->verbs = lib;
   VerbsLibrary& v = *made;
   const bool all =

@@ -155,4 +155,10 @@ std::vector<HostAnswer> ask_hosts(std::size_t hosts, const AskHost& ask, const A
   return Asking(hosts, ask, options).run(tick, stop);
 }
 
+const Error* launcher_absent(const std::vector<HostAnswer>& answers) {
+  for (const HostAnswer& answer : answers)
+    if (!answer.not_started || answer.not_started->kind == ErrorKind::internal) return nullptr;
+  return answers.empty() ? nullptr : &*answers.front().not_started;
+}
+
 }  // namespace weft::run

@@ -38,4 +38,7 @@ struct AskOptions {
 std::vector<HostAnswer> ask_hosts(std::size_t hosts, const AskHost& ask, const AskOptions& options,
                                   const std::function<void(std::size_t done)>& tick, std::stop_token stop);
 
+/// The same program starts everywhere: where it is not on this machine, why; null: somebody was asked.
+const Error* launcher_absent(const std::vector<HostAnswer>& answers);
+
 }  // namespace weft::run

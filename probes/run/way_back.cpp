@@ -8,6 +8,12 @@
 #include "topology/os/socket_address.hpp"
 
 namespace weft::run {
+namespace {
+
+constexpr std::size_t kMaxGuests = 256;          // beside the files of those that are being asked
+constexpr auto kStay = std::chrono::seconds(3);  // longer than a host waits for an acknowledgement
+
+}  // namespace
 
 Result<WayBack> WayBack::open(const ListenAddress& where) {
   const os::SocketAddress wanted = os::socket_address(where.address, UdpPort(where.port.value_or(0)));
@@ -26,10 +32,16 @@ Result<WayBack> WayBack::open(const ListenAddress& where) {
   return WayBack(std::move(socket), where.address, port);
 }
 
-void WayBack::greet() const {
-  while (true)
-    if (const os::FileDescriptor guest(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)); !guest)
-      return;
+void WayBack::greet() {
+  const auto now = std::chrono::steady_clock::now();
+  while (!guests_.empty() && (guests_.size() > kMaxGuests || now - guests_.front().since > kStay))
+    guests_.pop_front();
+  while (true) {
+    os::FileDescriptor guest(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!guest) return;
+    shutdown(guest.get(), SHUT_WR);
+    guests_.push_back({std::move(guest), now});
+  }
 }
 
 }  // namespace weft::run

@@ -1,8 +1,10 @@
 // WayBack: a port on which hosts can try whether they reach this machine, as agents must. It takes
-// connections and ends them; nothing is read. One thread.
+// connections, says nothing and reads nothing; the kernel acknowledges what comes. One thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 
 #include "probes/run/listen_address.hpp"
 #include "topology/os/file_descriptor.hpp"
@@ -16,8 +18,9 @@ class WayBack {
 
   const IpAddress& address() const { return address_; }
   std::uint16_t port() const { return port_; }
-  /// Takes those that wait, so that the kernel has room for more.
-  void greet() const;
+  /// Takes those that wait, so that the kernel has room for more, and ends its own side; the other side stays
+  /// open for a while, so that what comes is acknowledged.
+  void greet();
 
  private:
   WayBack(os::FileDescriptor socket, const IpAddress& address, std::uint16_t port)
@@ -26,6 +29,11 @@ class WayBack {
   os::FileDescriptor socket_;
   IpAddress address_;
   std::uint16_t port_;
+  struct Guest {
+    os::FileDescriptor line;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::deque<Guest> guests_;  // oldest first
 };
 
 }  // namespace weft::run

@@ -13,6 +13,7 @@ constexpr std::uint32_t kLabels = 16384;
 constexpr std::uint8_t kAttempts = 3;  // a hop that is silent three times is silent, not unlucky
 constexpr std::uint8_t kMaxHops = 8;   // five switches of three tiers, seven of four, and the peer
 constexpr unsigned kMaxRounds = 24;
+constexpr unsigned kMinRounds = 2;    // before them it is not known whether packets of a flow take one path
 constexpr unsigned kQuietRounds = 4;  // with nothing new in them: two among rails, two across
 constexpr std::size_t kPartners = 4;
 constexpr std::size_t kLabelsOfPair = 8;
@@ -52,10 +53,20 @@ DiscoverScript::DiscoverScript(const Fabric& fabric, const AddressBook& addresse
       random_(options.seed),
       nics_(fabric.nics().begin(), fabric.nics().end()) {}
 
-std::vector<WorkItem> DiscoverScript::next_wave() {
+discover::TracedCabling DiscoverScript::cabling_now() const {
   std::vector<discover::TracedNic> nics;
   for (const PortId nic : nics_) nics.push_back({fabric_->name_of_nic(nic), *addresses_->address_of(nic)});
-  auto found = discover::cabling_of_traces(nics, traces_);
+  return discover::cabling_of_traces(nics, traces_);
+}
+
+bool DiscoverScript::cut_short(const std::string& why) {
+  cut_short_ = why;
+  found_ = cabling_now();
+  return rounds_ > kMinRounds;
+}
+
+std::vector<WorkItem> DiscoverScript::next_wave() {
+  auto found = cabling_now();
   const bool is_new = found.cables != found_.cables || found.switches.size() != found_.switches.size();
   found_ = std::move(found);
   if (rounds_ > 0) quiet_rounds_ = is_new ? 0 : quiet_rounds_ + 1;

@@ -29,6 +29,7 @@ class DiscoverScript final : public Script {
   void not_tested(NotTested what) override {
     blame({what.host, what.nic, Verdict::unknown, std::nullopt, std::move(what.why)});
   }
+  bool cut_short(const std::string& why) override;
   std::string_view doing() const override { return "tracing"; }
 
   const std::vector<PortId>& nics() const { return nics_; }  // that a trace's indices mean
@@ -38,6 +39,8 @@ class DiscoverScript final : public Script {
   /// How long its rounds send at least, in seconds, if every hop answers.
   double sending_time() const { return sending_time_; }
   const std::vector<HostEvidence>& troubles() const { return troubles_; }
+  /// Why it ended before its rounds were done.
+  const std::optional<std::string>& cut_short_by() const { return cut_short_; }
 
  private:
   struct Order {
@@ -45,6 +48,8 @@ class DiscoverScript final : public Script {
     std::uint32_t dst;
     PathLabel label;
   };
+  /// The cabling by all traces so far.
+  discover::TracedCabling cabling_now() const;
   std::vector<Order> orders();
   std::vector<Order> orders_from(const std::vector<std::uint32_t>& part, std::size_t labels);
   std::vector<WorkItem> work_for(const std::vector<Order>& orders);
@@ -60,6 +65,7 @@ class DiscoverScript final : public Script {
   std::vector<discover::Trace> traces_;
   std::vector<HostEvidence> troubles_;
   discover::TracedCabling found_;  // by the rounds before
+  std::optional<std::string> cut_short_;
   double sending_time_ = 0;
   unsigned rounds_ = 0;
   unsigned quiet_rounds_ = 0;

@@ -281,10 +281,11 @@ void Sweep::note_counters() {
   for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
 }
 
-Coverage Sweep::coverage(double background) {
-  Coverage covered = coverage_of(in_.fabric, results_.observations, background, in_.options.detect);
+void Sweep::cover(Diagnosis& found) {
+  diagnosis::cover(in_.fabric, results_.observations, in_.options.detect, found);
+  Coverage& covered = found.coverage;
   if (!scope_.empty()) {
-    weft::diagnosis::limit_to(covered, scope_);
+    diagnosis::limit_to(covered, scope_);
     covered.out_of_scope_told_by = out_of_scope_told_by_;
   }
   const auto left_out = [this](ChannelId channel) {
@@ -293,8 +294,9 @@ Coverage Sweep::coverage(double background) {
   std::erase_if(covered.missing, left_out);
   std::erase_if(covered.thin, left_out);
   covered.unloaded = load_.unloaded();
-  covered.complete = covered.missing.empty() && covered.thin.empty() && covered.unloaded.empty();
-  return covered;
+  covered.not_tested = results_.not_tested;
+  covered.cut_short = cut_short_;
+  diagnosis::conclude(in_.fabric, results_.observations, in_.options.detect, found);
 }
 
 SweepReport Sweep::finish() {
@@ -302,17 +304,7 @@ SweepReport Sweep::finish() {
       diagnosis::diagnose(in_.fabric, results_.observations, in_.options.tolerate, computing_.verdict),
       results_.sent, results_.lost};
   if (!cut_short_ && computing_.verdict && computing_.verdict()) cut_short_ = computing_.why;
-  Coverage& covered = report.diagnosis.coverage;
-  auto untested = std::move(covered.rate_untested), masked = std::move(covered.masked);
-  covered = coverage(diagnosis::background_of(results_.observations, report.diagnosis.account.lost));
-  covered.rate_untested = std::move(untested);
-  covered.masked = std::move(masked);
-  covered.not_tested = results_.not_tested;
-  covered.cut_short = cut_short_;
-  covered.complete &= covered.rate_untested.empty() && covered.not_tested.empty() && !covered.cut_short;
-  const auto& asked = in_.options.detect.rate;
-  const auto& shown = report.diagnosis.sensitivity.rate;
-  covered.complete &= !asked || (shown && *shown <= asked->value());
+  cover(report.diagnosis);
   report.diagnosis.verdict = diagnosis::verdict_of_run(in_.fabric, results_.observations, report.diagnosis);
   return report;
 }

@@ -110,7 +110,8 @@ class Sweep final : public Script {
   void note_corruption();
   void note_counters();
   void note_slow_nics();
-  Coverage coverage(double background);
+  /// What of the fabric was tested, by all that the run knows.
+  void cover(Diagnosis& found);
 
   SweepInputs in_;
   SweepResults results_;

@@ -107,11 +107,30 @@ TEST(Diagnose, WhatHostsInTheFileCanUseAndNothingCrossedIsUnknown) {
   EXPECT_EQ(unasked.status, 3) << "two of four hosts";
   EXPECT_THAT(unasked.out, HasSubstr(R"({"host":"host2","why":"no line of the observations tells of it"})"));
   EXPECT_EQ(diagnosed(both, {"--hosts", "host1,host9"}).status, 64);
-  EXPECT_THAT(diagnosed(both, {"--hosts", "host[1,3]"}).out, HasSubstr("nothing found on 6 of 8 links"));
+  EXPECT_THAT(diagnosed(both, {"--hosts", "host[1,3]"}).out,
+              HasSubstr("nothing found on 6 of 8 links, 2 hosts"));
   const auto whole = diagnosed(both, {"-o", "json", "--hosts", "host1,host3"});
   EXPECT_EQ(whole.status, 0) << whole.out;
   EXPECT_THAT(whole.out, HasSubstr(R"("out_of_scope":4)"));
   EXPECT_THAT(whole.out, HasSubstr(R"("paths":4)"));
+}
+
+TEST(Diagnose, WhatWasAskedForAndIsNotShownIsUnknownAndSaid) {
+  const std::string sound = lines_of_two_leaves(5000, [](int, int) { return 0; });
+  // One flow, whole: of the channels beside its path it says nothing.
+  const std::string flow =
+      R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],)"
+      R"("load":{"round":1,"wanted":390e9,"offered":390e9,"delivered":390e9,"line_rate":400e9}})"
+      "\n";
+  EXPECT_EQ(diagnosed(sound + flow).status, 0);
+  const auto rate = diagnosed(sound + flow, {"--detect", "rate=25%"});
+  EXPECT_EQ(rate.status, 3) << rate.out;
+  EXPECT_THAT(rate.out, HasSubstr("12 channels, as leaf1->host1"));
+  const auto tolerated = diagnosed(sound, {"--detect", "loss=0.5%", "--tolerate", "loss=1%"});
+  EXPECT_EQ(tolerated.status, 3) << tolerated.out;
+  EXPECT_THAT(tolerated.out, HasSubstr("fell short: a loss of 0.5 % was asked for"));
+  EXPECT_EQ(diagnosed(sound, {"--detect", "loss=0.5%"}).status, 0);
+  EXPECT_EQ(diagnosed(sound, {"--detect", "loss=0"}).status, 64);
 }
 
 TEST(Diagnose, WhatIsMissingIsAUsageError) {

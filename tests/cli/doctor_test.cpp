@@ -63,7 +63,7 @@ TEST(DoctorCommand, HostsAnswerByTheirLauncherAndTwoNamesOfOneHostAreNamed) {
   EXPECT_EQ(document["findings"][0]["trouble"], "same_machine");
   EXPECT_EQ(document["findings"][0]["hosts"], (Json{"a", "b"}));
   EXPECT_EQ(document["hosts"][0]["report"]["reaches_coordinator"], true);
-  EXPECT_THAT(document["notes"].dump(), HasSubstr("not tried: path MTU and firewalls between NICs"));
+  EXPECT_THAT(document["notes"].dump(), HasSubstr("not tried: path MTU and firewalls between NICs, of "));
 }
 
 TEST(DoctorCommand, EachWayOfNotAnsweringIsNamedInAtMostItsLimit) {

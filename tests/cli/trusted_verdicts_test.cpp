@@ -194,8 +194,32 @@ TEST(TrustedVerdicts, AHealthyFabricSaysWhatWouldHaveShown) {
 TEST(TrustedVerdicts, FewerPacketsThanShowWhatWasAskedAreUnknown) {
   const auto document = swept(k4x4, {}, 3, {"--load", "none", "--detect", "loss=0.001%"});
   EXPECT_FALSE(document["coverage"]["thin"].empty());
-  swept(k4x4, {}, 3, {"--load", "none", "--detect", "rate=25%"});
+  EXPECT_THAT(document["coverage"]["fell_short"].dump(), testing::HasSubstr("a loss of 0.001 % shows by 8"));
+  const auto unloaded = swept(k4x4, {}, 3, {"--load", "none", "--detect", "rate=25%"});
+  EXPECT_THAT(unloaded["coverage"]["fell_short"].dump(), testing::HasSubstr("no flow tells of rates"));
   swept(k4x4, {}, 0, {"--load", "full", "--detect", "rate=25%"});
+}
+
+TEST(TrustedVerdicts, ARunAndItsFileAreJudgedAlikeByWhatIsAsked) {
+  const ScratchFile fabric(fmt::format("fabric: t\nkind: roce\nclos: {}\n", k4x4));
+  for (const auto& [load, detect, status] : {std::tuple{"none", "loss=0.001%", 3},
+                                             {"none", "rate=25%", 3},
+                                             {"full", "rate=25%", 0},
+                                             {"none", "loss=1%", 0}}) {
+    SCOPED_TRACE(detect);
+    const ScratchFile observations("");
+    const auto run = call(simulate_command, {fabric.path(), "--load", load, "--detect", detect,
+                                             "--observations", observations.path()});
+    EXPECT_EQ(run.status, status) << run.out;
+    const auto file = call(diagnose_command, {"--fabric", fabric.path(), "--detect", detect, "--observations",
+                                              observations.path()});
+    EXPECT_EQ(file.status, status) << file.out;
+    EXPECT_EQ(file.out.find("fell short: ") != std::string::npos, status == 3) << file.out;
+    const auto line = call(diagnose_command, {"--fabric", fabric.path(), "--detect", detect, "--observations",
+                                              observations.path(), "--quiet"});
+    EXPECT_EQ(line.out.find("; fell short: ") != std::string::npos, status == 3) << line.out;
+    EXPECT_THAT(line.out, testing::HasSubstr("would have shown on any link crossed: loss of"));
+  }
 }
 
 TEST(TrustedVerdicts, AHostThatDroppedMuchItselfIsUnknownNeitherBlamedNorHealthy) {

@@ -59,6 +59,30 @@ TEST(DoctorInLab, HostsReachedByALauncherAreHeldAgainstTheirFile) {
               testing::UnorderedElementsAre("host3 nic_missing", "host2 nic_unreached", "host4 unreachable"));
 }
 
+TEST(DoctorInLab, HostsKnownByNameAloneTryThePathsBetweenTheirNics) {
+  const TestCluster cluster;
+  const Words words{"doctor",
+                    "--hosts",
+                    "host[1-4]",
+                    "--launcher",
+                    cluster.launcher(),
+                    "--listen",
+                    cluster.head_address(),
+                    "--gather",
+                    "5s",
+                    "-o",
+                    "json"};
+  const auto healthy = cluster.on_head(words);
+  EXPECT_EQ(healthy.status, 0) << healthy.output << healthy.errors;
+  const auto document = Json::parse(healthy.output);
+  for (const auto& host : document["hosts"]) EXPECT_GE(host["report"]["paths"].size(), 1u) << host;
+  EXPECT_THAT(document["notes"].dump(), testing::Not(testing::HasSubstr("not tried: path MTU")));
+  cluster.fault("host2--leaf1", {"--mtu", "1000"});
+  const auto ill = cluster.on_head(words);
+  EXPECT_EQ(ill.status, 2) << ill.output;
+  EXPECT_THAT(found(ill.output), testing::IsSupersetOf({"host1 path_mtu", "host2 path_mtu"}));
+}
+
 TEST(DoctorInLab, AFilterOnTheWayBackIsNamed) {
   const TestCluster cluster;
   const auto answer = cluster.on_head(doctor_words(

@@ -36,6 +36,11 @@ class LldpLab : public TestCluster {
   }
 
   std::string dumps(const std::string& of) const { return directory() / of; }
+  /// Reaches hosts as a cluster's are; `lldpcli` asks each host's own daemon.
+  std::string launcher_to_daemons() const {
+    return launcher_with("[ $2 = lldpcli ] && { host=$1; shift 2; exec lldpcli -u " + directory().string() +
+                         "/$host.socket \"$@\"; }");
+  }
 
  private:
   struct Daemon {
@@ -110,6 +115,14 @@ TEST(Lldp, DumpsOfSwitchesAndHostsTellEveryCable) {
     const auto found = Json::parse(answer.output, nullptr, false);
     EXPECT_EQ(found["fabric"]["links"].size(), 8u) << answer.output;
   }
+  // What hosts hear of their leaves they are asked for: traces alone would have no names for them.
+  const auto asked = lab.on_head({"topology", "discover", "--hosts", "host[1-4]", "--subnet", "10.0.0.0/16",
+                                  "--answer-rate", "10000", "--launcher", lab.launcher_to_daemons(),
+                                  "--listen", lab.head_address(), "-o", "yaml"});
+  EXPECT_EQ(asked.status, 0) << asked.output << asked.errors;
+  EXPECT_EQ(asked.errors, "");
+  for (const char* leaf : {"name: leaf1, kind: switch, tier: leaf", "name: leaf2, kind: switch, tier: leaf"})
+    EXPECT_THAT(asked.output, HasSubstr(leaf));
   const auto answer = lab.weft({"topology", "discover", "--lldp", lab.dumps("hosts")});
   EXPECT_EQ(answer.status, 3) << answer.output << answer.errors;
   EXPECT_THAT(answer.output, HasSubstr("unknown: the cables of other devices"));

@@ -93,6 +93,8 @@ void add_facts(std::vector<TroubleCase>& cases) {
   change(
       HostTrouble::firewall, [](HostFacts& f) { f.reaches_coordinator = false; }, "iptables");
   change(
+      HostTrouble::path_mtu, [](HostFacts& f) { f.coordinator_takes_full = false; }, "tracepath");
+  change(
       HostTrouble::path_mtu,
       [](HostFacts& f) {
         f.paths = {{"10.0.0.3", "10.0.0.4", true, Bytes(4200), false}};

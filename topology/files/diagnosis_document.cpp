@@ -1,6 +1,7 @@
 #include "topology/files/diagnosis_document.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace weft::files {
 namespace {
@@ -67,6 +68,19 @@ GroupReport report_of(const Fabric& fabric, const GroupFinding& finding) {
           .evidence = finding.evidence};
 }
 
+/// How many hosts the question is about: those that a channel in scope ends at.
+std::size_t hosts_of(const Fabric& fabric, const Coverage& covered) {
+  std::set<NodeId> hosts;
+  const auto add = [&](ChannelId channel) {
+    for (const NodeId node : {fabric.source_node(channel), fabric.target_node(channel)})
+      if (fabric.is_host(node)) hosts.insert(node);
+  };
+  for (const ChannelId channel : covered.in_scope) add(channel);
+  if (covered.out_of_scope == 0)
+    for (std::uint32_t c = 0; c < fabric.channel_count(); ++c) add(ChannelId(c));
+  return hosts.size();
+}
+
 std::vector<std::string> each_once(std::vector<std::string> names) {
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -116,6 +130,7 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
   document.account = diagnosis.account;
   document.sensitivity = diagnosis.sensitivity;
   document.coverage = {.channels = diagnosis.coverage.channels,
+                       .hosts = hosts_of(fabric, diagnosis.coverage),
                        .probed = diagnosis.coverage.probed,
                        .paths = diagnosis.coverage.paths,
                        .missing = names_of(fabric, diagnosis.coverage.missing),
@@ -128,6 +143,7 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
                        .in_scope = names_of(fabric, diagnosis.coverage.in_scope),
                        .not_tested = {},
                        .cut_short = diagnosis.coverage.cut_short,
+                       .fell_short = diagnosis.coverage.fell_short,
                        .complete = diagnosis.coverage.complete};
   for (const NotTested& each : diagnosis.coverage.not_tested)
     document.coverage.not_tested.push_back(report_of(fabric, each));

@@ -77,6 +77,7 @@ struct NotTestedReport {
 
 struct CoverageReport {
   std::uint64_t channels = 0;
+  std::uint64_t hosts = 0;  // at the ends of these; 0: an older document does not tell
   std::uint64_t probed = 0;
   std::uint64_t paths = 0;
   std::vector<std::string> missing;
@@ -89,6 +90,7 @@ struct CoverageReport {
   std::vector<std::string> in_scope{};  // empty: all, or nobody said
   std::vector<NotTestedReport> not_tested;
   std::optional<std::string> cut_short;
+  std::vector<std::string> fell_short{};
   bool complete = true;
 };
 

@@ -145,8 +145,8 @@ void put_not_tested(JsonText& out, const NotTestedReport& report) {
 }
 
 void put_coverage(JsonText& out, const CoverageReport& coverage) {
-  put(out, ",\n\"coverage\":{{\"channels\":{},\"probed\":{},\"paths\":{},\"complete\":{}", coverage.channels,
-      coverage.probed, coverage.paths, coverage.complete);
+  put(out, ",\n\"coverage\":{{\"channels\":{},\"hosts\":{},\"probed\":{},\"paths\":{},\"complete\":{}",
+      coverage.channels, coverage.hosts, coverage.probed, coverage.paths, coverage.complete);
   put_strings(out, "missing", coverage.missing);
   put_strings(out, "thin", coverage.thin);
   put_strings(out, "unloaded", coverage.unloaded);
@@ -158,6 +158,7 @@ void put_coverage(JsonText& out, const CoverageReport& coverage) {
   put_key(out, "not_tested");
   put_array(out, coverage.not_tested, [&](const NotTestedReport& report) { put_not_tested(out, report); });
   if (coverage.cut_short) put_member(out, "cut_short", *coverage.cut_short);
+  if (!coverage.fell_short.empty()) put_strings(out, "fell_short", coverage.fell_short);
   put(out, "}}");
 }
 

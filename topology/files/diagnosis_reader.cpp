@@ -96,6 +96,7 @@ Result<CoverageReport> as_coverage(const JsonView& view) {
   const auto untested = list_of(&as_not_tested);
   const auto done = in_turn(
       [&] { return need_member(view, "channels", coverage.channels, as_count); },
+      [&] { return read_member(view, "hosts", coverage.hosts, as_count); },
       [&] { return need_member(view, "probed", coverage.probed, as_count); },
       [&] { return need_member(view, "paths", coverage.paths, as_count); },
       [&] { return read_member(view, "missing", coverage.missing, read_texts); },
@@ -108,6 +109,7 @@ Result<CoverageReport> as_coverage(const JsonView& view) {
       [&] { return read_member(view, "in_scope", coverage.in_scope, read_texts); },
       [&] { return read_member(view, "not_tested", coverage.not_tested, untested); },
       [&] { return read_member(view, "cut_short", coverage.cut_short, as_text); },
+      [&] { return read_member(view, "fell_short", coverage.fell_short, read_texts); },
       [&] { return read_member(view, "complete", coverage.complete, as_boolean); });
   if (!done) return pass_on(done);
   return coverage;

@@ -71,6 +71,7 @@ static void members(Io& io, HostFacts& m) {
   io("offences", at_most(kMaxItems, m.offences));
   io("reaches_coordinator", m.reaches_coordinator);
   io("unreached_because", m.unreached_because);
+  io("coordinator_takes_full", m.coordinator_takes_full);
   io("paths", at_most(kMaxItems, m.paths));
   FactsInventory inventory{std::move(m.inventory)};
   io("inventory", inventory);

@@ -107,7 +107,7 @@ struct AccountLine {
 struct Account {
   AccountLine lost;     // packets
   AccountLine corrupt;  // packets
-  AccountLine late;     // observations whose median round trip is above the tolerated one
+  AccountLine late;     // observations whose median round trip is late, or whose slowest are and lie together
   AccountLine slow;     // flows that got less than they offered
   bool unexplained() const {
     return lost.unexplained + corrupt.unexplained + late.unexplained + slow.unexplained > 0;
@@ -148,6 +148,7 @@ struct Coverage {
   std::vector<ChannelId> masked{};
   std::vector<NotTested> not_tested;
   std::optional<std::string> cut_short = std::nullopt;  // why the run ended before its work was done
+  std::vector<std::string> fell_short{};                // of what was asked for: by what, a sentence each
   bool complete = true;                                 // false when the run fell short of what was asked
 };
 

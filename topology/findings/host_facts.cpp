@@ -18,6 +18,10 @@ constexpr std::array<std::pair<KernelOffenceKind, std::string_view>, 6> kNames{{
 
 }  // namespace
 
+bool is_link_local(std::string_view address) {
+  return address.starts_with("fe80:") || address.starts_with("169.254.");
+}
+
 std::string_view to_string(KernelOffenceKind kind) {
   const auto* found = std::ranges::find(kNames, kind, &std::pair<KernelOffenceKind, std::string_view>::first);
   return found == kNames.end() ? "" : found->second;

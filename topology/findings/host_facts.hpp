@@ -74,10 +74,15 @@ struct HostFacts {
   /// A connection to the port on which the coordinator would wait: absent where none was tried.
   std::optional<bool> reaches_coordinator = std::nullopt;
   std::optional<std::string> unreached_because = std::nullopt;
+  /// Full segments over that connection are acknowledged: absent where none were sent.
+  std::optional<bool> coordinator_takes_full = std::nullopt;
   std::vector<PathToNic> paths;
   HostInventory inventory;
   friend bool operator==(const HostFacts&, const HostFacts&) = default;
 };
+
+/// fe80::/10 and 169.254.0.0/16: an address that only the neighbours on one link can reach.
+bool is_link_local(std::string_view address);
 
 std::string_view to_string(KernelOffenceKind kind);
 std::optional<KernelOffenceKind> parse_offence_kind(std::string_view text);

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -36,6 +38,9 @@ namespace fs = std::filesystem;
 constexpr std::array kDrivers{"mlx5_core", "mlx5_ib", "ib_uverbs",      "bnxt_re",    "irdma",
                               "rdma_rxe",  "nvidia",  "nvidia_peermem", "nvidia_uvm", "amdgpu"};
 constexpr int kConnectMs = 2000;
+/// Bytes: several full segments of 9,000, and no more than a kernel takes in for a listener that reads
+/// nothing.
+constexpr std::size_t kMaxFull = 32'768;
 constexpr std::size_t kMaxLine = 300;
 constexpr std::size_t kMaxInterfaces = 128;  // a report with more is not read
 
@@ -65,10 +70,6 @@ std::string identity() {
   struct stat net {};
   const bool known = stat("/proc/self/ns/net", &net) == 0;
   return fmt::format("{}/{}", first_line("/proc/sys/kernel/random/boot_id"), known ? net.st_ino : 0);
-}
-
-bool is_link_local(const std::string& address) {
-  return address.starts_with("fe80:") || address.starts_with("169.254.");
 }
 
 /// Where nobody said which NICs are meant, `all` with an address are told: virtual ones too (a bond, a VLAN,
@@ -126,20 +127,45 @@ std::vector<FileRoom> rooms_of(const std::vector<std::string>& paths) {
   return rooms;
 }
 
-/// Why no connection to the coordinator came about; absent: it did.
-std::optional<std::string> connection_fault(const IpAddress& address, std::uint16_t port) {
+/// Whether all that was sent is acknowledged in time: a path that swallows full packets, and tells nobody,
+/// lets the connection be made and nothing of size through. Absent: it was ended before that was known.
+std::optional<bool> takes_full_segments(int line) {
+  const std::vector<char> bytes(kMaxFull, 0);
+  if (send(line, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) <= 0) return std::nullopt;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kConnectMs);
+  while (std::chrono::steady_clock::now() < deadline) {
+    int waiting = 0;
+    if (ioctl(line, SIOCOUTQ, &waiting) != 0) return std::nullopt;
+    pollfd ended{.fd = line, .events = 0, .revents = 0};
+    if (poll(&ended, 1, 0) > 0) return std::nullopt;  // an end by reset empties the queue too
+    if (waiting == 0) return true;
+    poll(nullptr, 0, 5);
+  }
+  return false;
+}
+
+/// Whether hosts reach the coordinator as agents must, and with full packets.
+void try_way_back(const IpAddress& address, std::uint16_t port, HostFacts& report) {
+  const auto failed = [&](std::string why) {
+    report.reaches_coordinator = false;
+    report.unreached_because = std::move(why);
+  };
   const os::FileDescriptor line(
       socket(address.is_v6() ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto to = os::socket_address(address, UdpPort(port));
-  if (!line) return std::strerror(errno);
-  if (connect(line.get(), to.get(), to.size) == 0) return std::nullopt;
-  if (errno != EINPROGRESS) return std::strerror(errno);
-  pollfd open{.fd = line.get(), .events = POLLOUT, .revents = 0};
-  if (poll(&open, 1, kConnectMs) <= 0) return fmt::format("no answer within {} s", kConnectMs / 1000);
-  int error = 0;
-  socklen_t size = sizeof error;
-  getsockopt(line.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  return error == 0 ? std::nullopt : std::optional<std::string>(std::strerror(error));
+  if (!line) return failed(std::strerror(errno));
+  if (connect(line.get(), to.get(), to.size) != 0) {
+    if (errno != EINPROGRESS) return failed(std::strerror(errno));
+    pollfd open{.fd = line.get(), .events = POLLOUT, .revents = 0};
+    if (poll(&open, 1, kConnectMs) <= 0)
+      return failed(fmt::format("no answer within {} s", kConnectMs / 1000));
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(line.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return failed(std::strerror(error));
+  }
+  report.reaches_coordinator = true;
+  report.coordinator_takes_full = takes_full_segments(line.get());
 }
 
 void try_paths(const std::vector<NicPair>& pairs, HostFacts& report) {
@@ -183,10 +209,7 @@ Result<HostFacts> read_facts(const FactsQuestion& question) {
   read_rights(report);
   if (!question.shares_machine) read_devices(report);
   report.rooms = rooms_of(question.rooms);
-  if (question.coordinator) {
-    report.unreached_because = connection_fault(*question.coordinator, question.coordinator_port);
-    report.reaches_coordinator = !report.unreached_because;
-  }
+  if (question.coordinator) try_way_back(*question.coordinator, question.coordinator_port, report);
   try_paths(question.pairs, report);
   read_clock(report);
   return report;

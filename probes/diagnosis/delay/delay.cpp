@@ -6,10 +6,12 @@
 #include <map>
 #include <set>
 
+#include "probes/diagnosis/concentration.hpp"
 #include "probes/diagnosis/delay/delay_causes.hpp"
 #include "probes/diagnosis/delay/delay_fit.hpp"
 #include "probes/diagnosis/delay/delay_rivals.hpp"
 #include "probes/diagnosis/delay/delay_rows.hpp"
+#include "probes/diagnosis/delay/delay_tails.hpp"
 #include "topology/base/disjoint_sets.hpp"
 #include "topology/base/statistics.hpp"
 #include "topology/model/fabric.hpp"
@@ -30,19 +32,6 @@ constexpr double kOneInAMillion = -13.8;  // nats, over the whole run
 constexpr double kSpread = 1.0;           // microseconds: clocks and queues are no finer
 constexpr double kMargin = 1.15;          // of the delay shown: the noise is an estimate (`bench verdicts`)
 constexpr double kShownNats = 22.0;       // what a fault costs (delay_fit.cpp), and 99 to 1 beyond it
-
-std::string in_words(double micros) {
-  if (micros >= 1000) return fmt::format("{:.2f} ms", micros / 1000);
-  return fmt::format("{:.0f} us", micros);
-}
-
-/// ln P(k or more of n), at share p, by Chernoff's bound.
-double log_tail(double k, double n, double p) {
-  const double q = k / n;
-  if (q <= p) return 0;
-  const double other = q < 1 ? (1 - q) * std::log((1 - q) / (1 - p)) : 0.0;
-  return -n * (q * std::log(q / p) + other);
-}
 
 class DelaySearch {
  public:
@@ -67,6 +56,9 @@ class DelaySearch {
     if (any_late_) find();
     tell_of_slow_fabric();
     settle_account();
+    std::vector<double> left;
+    for (std::size_t i = 0; i < rows_.rows().size(); ++i) left.push_back(left_of(i));
+    report_tails(fabric_, rows_, left, ceiling_, report_);
     note_sensitivity();
   }
 

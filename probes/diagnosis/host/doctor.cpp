@@ -59,10 +59,13 @@ bool has_no_rdma(const NicInventory* nic) { return !nic->rdma_device; }
 std::vector<std::string> notes_of(const std::vector<const AskedHost*>& fleet,
                                   const DoctorExpectations& expectations) {
   std::map<std::string, std::size_t> gaps;
-  std::size_t clocks = 0, plain = 0;
+  std::size_t clocks = 0, plain = 0, unreached = 0;
+  const PathToNic* silent = nullptr;
   for (const AskedHost* host : fleet) {
     for (const std::string& gap : host->report->inventory.gaps) ++gaps[gap];
     if (host->report->clock_follows == false) ++clocks;
+    for (const PathToNic& path : host->report->paths)
+      if (expectations.paired_by_name && !path.small_answered) ++unreached, silent = &path;
     const auto judged = judged_nics(*host->report, expectations);
     if (!judged.empty() && expectations.nics.empty() && std::ranges::all_of(judged, has_no_rdma)) ++plain;
   }
@@ -72,6 +75,11 @@ std::vector<std::string> notes_of(const std::vector<const AskedHost*>& fleet,
         fmt::format("{} of {} hosts have no RDMA device: their interfaces with an address were looked at, "
                     "for carrier and MTU; a fabric file (--fabric) says which are meant",
                     plain, fleet.size()));
+  if (silent != nullptr)
+    notes.push_back(fmt::format(
+        "no echo between {} pairs of NICs of one name, as from {} to {}: they are of different networks, or "
+        "ICMP is filtered; a fabric file (--fabric) says which belong together",
+        unreached, silent->from, silent->to));
   for (const auto& [gap, count] : gaps)
     notes.push_back(fmt::format("not looked at on {} of {} hosts: {}", count, fleet.size(), gap));
   if (!fleet.empty() && clocks == fleet.size())

@@ -24,6 +24,13 @@ bool has_driver(const HostFacts& report, std::string_view name) {
   return std::ranges::find(report.drivers, name) != report.drivers.end();
 }
 
+/// 10.0.0.1 of "10.0.0.1:4222", fd00::1 of "[fd00::1]:4222".
+std::string address_of(const std::string& place) {
+  auto address = place.substr(0, place.rfind(':'));
+  std::erase_if(address, [](char c) { return c == '[' || c == ']'; });
+  return address;
+}
+
 class Alone {
  public:
   Alone(const AskedHost& host, const DoctorExpectations& expectations, FoundTroubles& found)
@@ -54,8 +61,15 @@ class Alone {
   }
 
   void check_way_back() {
-    if (report_.reaches_coordinator != false) return;
     const auto& at = expectations_.coordinator;
+    if (report_.coordinator_takes_full == false)
+      add(HostTrouble::path_mtu, Verdict::failed,
+          fmt::format("connects to this machine at {}, but full packets of it do not come through", at), "",
+          fmt::format(
+              "@first: tracepath -n -b {}, and lower the MTU of its interface to what passes, or raise it "
+              "where it stops",
+              address_of(at)));
+    if (report_.reaches_coordinator != false) return;
     add(HostTrouble::firewall, Verdict::failed, fmt::format("cannot connect to this machine at {}", at),
         report_.unreached_because.value_or(""),
         fmt::format("open a port here and name it: iptables -I INPUT -p tcp --dport 4222 -j ACCEPT; then "
@@ -65,6 +79,7 @@ class Alone {
 
   void check_paths() {
     for (const PathToNic& path : report_.paths) {
+      if (!path.small_answered && expectations_.paired_by_name) continue;  // a note (notes_of)
       if (!path.small_answered)
         add(HostTrouble::nic_unreached, Verdict::degraded, "a NIC has no echo from another NIC of the run",
             fmt::format("{} to {}: no answer to ICMP", path.from, path.to),
@@ -242,10 +257,6 @@ class Alone {
   const DoctorExpectations& expectations_;
   FoundTroubles& found_;
 };
-
-bool is_link_local(const std::string& address) {
-  return address.starts_with("fe80:") || address.starts_with("169.254.");
-}
 
 /// Whether a NIC without RDMA is one that packets to other hosts may take: it has an address, and is no end
 /// of a tunnel. A bridge of containers is down while it has none, which is no fault.

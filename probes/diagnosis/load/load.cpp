@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "probes/diagnosis/concentration.hpp"
 #include "probes/diagnosis/load/load_cause.hpp"
 #include "probes/diagnosis/load/load_elimination.hpp"
 #include "probes/diagnosis/load/load_rounds.hpp"
@@ -31,8 +32,9 @@ constexpr double kSlowest = 0.01;       // share of its rate
 constexpr double kPlanned = 0.95;       // of its capacity, what a plan offers a channel
 constexpr double kMaybe = 0.6;          // that it is this channel, and not several others in series
 constexpr double kUntested = 0.1;       // as a hypothesis: nothing speaks for a fault
-constexpr double kDip = 0.9;            // share of its offer that a flow may miss without a question
-constexpr double kShows = 1.25;         // a fault so far beyond the noise's limit shows with .99
+constexpr double kMaxHeldBackByItself = 0.05;  // of all flows: their hosts are late now and then
+constexpr double kDip = 0.9;                   // share of its offer that a flow may miss without a question
+constexpr double kShows = 1.25;                // a fault so far beyond the noise's limit shows with .99
 
 constexpr double kLoadPacket = 4096;  // bytes, of a load round's packets (probes/session/load_stage.cpp)
 
@@ -253,10 +255,13 @@ class LoadFindings {
     return flow.got >= rounds_.whole_share() * flow.offered ? Part::found : Part::open;
   }
 
-  /// A flow that was held back once, on a path that passed most of the others whole, met what passes.
+  /// A flow that was held back once, on a path that passed most of the others whole, met what passes; unless
+  /// such flows lie on one cable.
   void note_unexplained() {
     Hypothesis hypothesis{.cause = Cause::rate, .probability = kUntested};
+    const auto come_and_go = tell_of_what_comes_and_goes();
     for (const std::uint32_t i : elimination_.unexplained()) {
+      if (come_and_go.contains(i)) continue;
       const LoadFlow& flow = rounds_.flows()[i];
       const bool dip = flow.got >= kDip * flow.offered;
       if (dip || passed_mostly(flow))
@@ -265,6 +270,45 @@ class LoadFindings {
         hypothesis.again.push_back(flow.path);
     }
     if (!hypothesis.again.empty()) report_.add(std::move(hypothesis));
+  }
+
+  /// Flows held back, by nothing that stays, on a channel that gathers them; as suspicions.
+  std::set<std::uint32_t> tell_of_what_comes_and_goes() {
+    std::vector<Traversal> traversals;
+    for (const LoadFlow& flow : rounds_.flows()) traversals.push_back({flow.channels, false});
+    for (const std::uint32_t i : elimination_.unexplained()) {
+      const LoadFlow& flow = rounds_.flows()[i];
+      traversals[i].odd = flow.got < kDip * flow.offered && !flow.stalled && !flow.shared;
+    }
+    std::set<std::uint32_t> told;
+    for (const Concentration& found : concentrations(fabric_, std::move(traversals), kMaxHeldBackByItself)) {
+      const bool is_known = std::ranges::any_of(found.channels, [&](ChannelId channel) {
+        return suspects_.contains(channel) || report_.speaks_of(channel);
+      });
+      if (found.of_one_host || is_known) continue;
+      add_suspicion(found);
+      told.insert(found.odd.begin(), found.odd.end());
+    }
+    return told;
+  }
+
+  void add_suspicion(const Concentration& one) {
+    double least = 1.0;
+    Hypothesis hypothesis{.channels = one.channels, .cause = Cause::rate, .probability = kMaybe};
+    for (const std::uint32_t i : one.odd) {
+      const LoadFlow& flow = rounds_.flows()[i];
+      least = std::min(least, flow.got / flow.offered);
+      account_[i] = Part::open;
+      hypothesis.again.push_back(flow.path);
+    }
+    report_.add(std::move(hypothesis));
+    Found found{.channels = one.channels, .cause = Cause::rate, .probability = kMaybe};
+    found.estimate = Estimate{least, least, 1.0};
+    found.evidence.push_back(fmt::format(
+        "{} of {} flows over it got less than they offered, down to {:.0f} %, and most others all of "
+        "it: a rate that comes and goes, or other traffic",
+        one.odd.size(), one.crossed, 100 * least));
+    report_.add(std::move(found));
   }
 
   bool passed_mostly(const LoadFlow& one) const {

@@ -108,11 +108,11 @@ Result<std::unique_ptr<PacketSocket>> PacketSocket::open(const RawNic& nic, cons
     return fail(ErrorKind::permission,
                 "no raw sockets for this user: they need CAP_NET_RAW (root, or an ordinary user's lab); "
                 "'weft simulate' works without");
-  if (!socket) return fail(ErrorKind::absent, "no packet sockets here: {}", std::strerror(errno));
+  if (!socket) return fail(ErrorKind::not_supported, "no packet sockets here: {}", std::strerror(errno));
   size_buffers(socket);
   const int on = 1;
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0)
-    return fail(ErrorKind::absent, "no receive timestamps: {}", std::strerror(errno));
+    return fail(ErrorKind::not_supported, "no receive timestamps: {}", std::strerror(errno));
   if (auto bound = bind_to(socket, nic, kernel, role); !bound) return pass_on(bound);
   return std::unique_ptr<PacketSocket>(
       new PacketSocket(std::move(socket), nic.interface, role, kernel.local.mtu + kLinkHeader));

@@ -200,7 +200,7 @@ void MessageStream::await_end(Deadline until) const { (void)receive_all(1, until
 Result<StreamCalls> load_rdma_streams() {
   void* lib = dlopen("librdmacm.so.1", RTLD_NOW | RTLD_LOCAL);  // stays: it has threads of its own
   if (lib == nullptr)
-    return fail(ErrorKind::absent, "--exchange rdmacm: {}; install the package librdmacm1", dlerror());
+    return fail(ErrorKind::not_supported, "--exchange rdmacm: {}; install the package librdmacm1", dlerror());
   StreamCalls calls;
   const bool all =
       rdma::find_symbol(lib, "rsocket", calls.socket) && rdma::find_symbol(lib, "rbind", calls.bind) &&

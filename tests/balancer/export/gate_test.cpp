@@ -100,6 +100,8 @@ TEST(Gate, WhatWasNotMeasuredIsUnknown) {
       StartsWith("unknown "))
       << "it may be one of those that are left out";
   EXPECT_THAT(spoilt([](auto& d) { d.coverage.out_of_scope = 4; }), StartsWith("unknown "));
+  EXPECT_THAT(spoilt([](auto& d) { d.coverage.fell_short = {"a loss of 0.2 % shows by ..."}; }),
+              StartsWith("unknown "));
   EXPECT_THAT(spoilt([](auto& d) { d.sensitivity.delay.reset(); }), StartsWith("unknown "));
   EXPECT_THAT(spoilt([](auto& d) { d.sensitivity.loss = 0.17; }), StartsWith("unknown "));
   EXPECT_THAT(spoilt([](auto& d) { d.coverage.channels -= 2; }), StartsWith("unknown "));

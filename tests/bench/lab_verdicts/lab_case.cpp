@@ -106,6 +106,10 @@ std::vector<LabCase> lab_cases(std::uint64_t seed) {
                    .spines = 2,
                    .hosts_per_leaf = 6});
   cases.push_back(
+      {.name = "both_ways_2x2", .seed = seed, .faults = {"leaf1--spine1:loss=1%"}, .leaves = 2, .spines = 2});
+  cases.push_back({.name = "mtu", .seed = seed});
+  cases.back().faults = {fmt::format("leaf2--spine3:mtu={:.0f}", uniform(random, 1500, 2111))};
+  cases.push_back(
       {.name = "dead_transmitter", .seed = seed, .faults = {"host2--leaf1:loss=100%,from=host2"}});
   cases.push_back(outage_case("outage_down", "down", seed));
   cases.push_back(outage_case("outage_black", "loss=100%", seed));

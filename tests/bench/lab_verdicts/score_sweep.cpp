@@ -19,6 +19,7 @@ struct FaultTruth {
   Cause cause;
   std::vector<std::string> channels;  // one or both
   std::vector<std::string> sources;   // the nodes that they leave
+  std::optional<Bytes> mtu = std::nullopt;
 };
 
 Cause cause_of(const FaultSpec& fault) {
@@ -33,7 +34,7 @@ Cause cause_of(const FaultSpec& fault) {
 FaultTruth truth_of(const Fabric& fabric, const std::string& text) {
   const auto spec = parse_fault(fabric, text);
   WEFT_CHECK(spec.has_value());
-  FaultTruth truth{text, fabric.name_of(spec->link), cause_of(*spec), {}, {}};
+  FaultTruth truth{text, fabric.name_of(spec->link), cause_of(*spec), {}, {}, spec->mtu};
   for (const ChannelId channel : {Fabric::a_to_b(spec->link), Fabric::b_to_a(spec->link)}) {
     if (spec->channel && *spec->channel != channel) continue;
     truth.channels.push_back(fabric.name_of(channel));
@@ -45,6 +46,19 @@ FaultTruth truth_of(const Fabric& fabric, const std::string& text) {
 /// All that is lost is told as down or as loss; what was dead for a while, too.
 bool goes_with(std::optional<Cause> cause, const FaultTruth& truth) {
   return !cause || *cause == truth.cause || (truth.cause == Cause::down && *cause == Cause::loss);
+}
+
+constexpr std::size_t kMaxAlternatives = 6;  // of a set that is of use
+
+/// An MTU is told exact to the sizes that a sweep sends: it lies within the estimate.
+bool fits(const std::optional<Estimate>& estimate, const FaultTruth& truth) {
+  if (!truth.mtu) return true;
+  const auto mtu = static_cast<double>(truth.mtu->count());
+  return estimate && estimate->value <= mtu && mtu <= estimate->high;
+}
+
+bool is_from(const std::optional<std::string>& from, const FaultTruth& truth) {
+  return !from || std::ranges::find(truth.sources, *from) != truth.sources.end();
 }
 
 bool holds_one(const std::vector<std::string>& channels, const FaultTruth& truth) {
@@ -86,7 +100,8 @@ class Scoring {
 
   bool in_a_set(const FaultTruth& truth) const {
     for (const files::SetReport& set : said_.sets)
-      if (goes_with(set.cause, truth) && set.verdict > Verdict::unknown)
+      if (goes_with(set.cause, truth) && set.verdict > Verdict::unknown &&
+          set.alternatives.size() <= kMaxAlternatives)
         for (const auto& alternative : set.alternatives)
           if (holds_one(alternative, truth)) return true;
     return std::ranges::any_of(said_.ambiguous,
@@ -105,9 +120,12 @@ class Scoring {
   }
   bool is_right(const FaultTruth& truth) const {
     for (const files::LinkReport& each : said_.links)
-      if (is_named(truth, each.link, each.from, each.cause, each.verdict)) return true;
+      if (is_named(truth, each.link, each.from, each.cause, each.verdict) && fits(each.estimate, truth))
+        return true;
     for (const files::HostReport& each : said_.hosts) {
-      if (each.ends && is_named(truth, each.ends->name, each.from, each.cause, each.verdict)) return true;
+      if (each.ends && is_named(truth, each.ends->name, each.from, each.cause, each.verdict) &&
+          fits(each.estimate, truth))
+        return true;
       if (!each.from && truth.link.starts_with(each.host + "--") && goes_with(each.cause, truth)) return true;
     }
     return in_a_set(truth) || is_said_to_be_untested(truth);
@@ -120,12 +138,13 @@ class Scoring {
   void look_at_names() {
     for (const files::LinkReport& each : said_.links)
       if (each.verdict > Verdict::unknown && !any_truth([&](const FaultTruth& truth) {
-            return each.link == truth.link && goes_with(each.cause, truth);
+            return each.link == truth.link && goes_with(each.cause, truth) && is_from(each.from, truth);
           }))
         wrong(fmt::format("{} {}", each.link, to_string(each.cause)));
     for (const files::HostReport& each : said_.hosts)
       if (each.verdict > Verdict::unknown && !any_truth([&](const FaultTruth& truth) {
-            return truth.link.starts_with(each.host + "--") && goes_with(each.cause, truth);
+            return truth.link.starts_with(each.host + "--") && goes_with(each.cause, truth) &&
+                   is_from(each.from, truth);
           }))
         wrong(fmt::format("{} {}", each.host, each.cause ? to_string(*each.cause) : "-"));
     for (const files::SetReport& set : said_.sets)

@@ -1,5 +1,6 @@
 #include "probes/diagnosis/host/doctor.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -193,6 +194,66 @@ TEST(WhySilent, TheShellsWordsTellAMissingFileFromOneThatMayNotRun) {
   EXPECT_EQ(why_silent(255, ""), HostTrouble::unreachable);
   EXPECT_EQ(why_silent(127, ""), HostTrouble::no_weft);
   EXPECT_EQ(why_silent(std::nullopt, ""), HostTrouble::bad_answer);
+}
+
+/// Each host's NICs have addresses: 10.NIC.0.HOST.
+DoctoredFleet addressed_fleet() {
+  DoctoredFleet fleet;
+  for (std::size_t host = 0; host < fleet.hosts.size(); ++host)
+    for (std::size_t nic = 0; nic < 2; ++nic)
+      fleet.facts(host).addresses[*fleet.facts(host).inventory.nics[nic].interface] = {
+          "fe80::1", "fd00::" + std::to_string(host + 1), fmt::format("10.{}.0.{}", nic, host + 1)};
+  return fleet;
+}
+
+TEST(DoctorPaths, EachNicTriesTheOneOfItsNameOfTheNextHost) {
+  auto fleet = addressed_fleet();
+  fleet.hosts.resize(3);
+  const auto tries = paths_to_try(fleet.hosts, fleet.expectations).of_host;
+  using Tries = std::vector<NicsToTry>;
+  EXPECT_EQ(tries, (std::vector<Tries>{{{"10.0.0.1", "10.0.0.2"}, {"10.1.0.1", "10.1.0.2"}},
+                                       {{"10.0.0.2", "10.0.0.3"}, {"10.1.0.2", "10.1.0.3"}},
+                                       {{"10.0.0.3", "10.0.0.1"}, {"10.1.0.3", "10.1.0.1"}}}));
+}
+
+TEST(DoctorPaths, WhatCannotBeReachedIsNotTried) {
+  auto fleet = addressed_fleet();
+  fleet.hosts.resize(6);
+  fleet.silence(0, 255, "ssh: connect to host gpu1 port 22: Connection refused");
+  fleet.facts(1).identity = fleet.facts(2).identity;                    // two names of one host
+  fleet.facts(3).addresses["eth0"] = fleet.facts(4).addresses["eth0"];  // an address that two hosts have
+  fleet.facts(4).addresses.erase("eth1");
+  fleet.facts(5).inventory.nics[0].link_layer = "InfiniBand";
+  const auto tries = paths_to_try(fleet.hosts, fleet.expectations).of_host;
+  ASSERT_EQ(tries.size(), 6u);
+  for (const std::size_t host : {0u, 2u, 4u}) EXPECT_TRUE(tries[host].empty()) << host;
+  EXPECT_THAT(tries[1], ElementsAre(NicsToTry{"10.1.0.2", "10.1.0.4"})) << "eth0 has nobody left to try";
+  EXPECT_THAT(tries[3], ElementsAre(NicsToTry{"10.1.0.4", "10.1.0.6"}));
+  EXPECT_THAT(tries[5], ElementsAre(NicsToTry{"10.1.0.6", "10.1.0.2"}));
+  EXPECT_EQ(paths_to_try(fleet.hosts, fleet.expectations).left_out, 4u);
+}
+
+TEST(DoctorPaths, WhatIsNoAddressStandsInNoCommand) {
+  auto fleet = addressed_fleet();
+  for (const char* text : {"10.0.0.1;reboot", "$(reboot)", "a=b", "", "127.0.0.1", "0.0.0.0", "224.0.0.1",
+                           "::1", "ff02::1", "FE80::1", "--nic"}) {
+    fleet.facts(0).addresses = {{"eth0", {text}}, {"eth1", {text}}};
+    const auto paths = paths_to_try(fleet.hosts, fleet.expectations);
+    EXPECT_TRUE(paths.of_host[0].empty()) << text;
+    for (const auto& tries : paths.of_host)
+      for (const NicsToTry& one : tries) EXPECT_NE(one.other, text);
+  }
+}
+
+TEST(DoctorPaths, WithoutAFabricFileNoEchoIsANoteAndAnMtuHoleAFault) {
+  DoctoredFleet fleet;
+  fleet.expectations.paired_by_name = true;
+  fleet.facts(2).paths = {{"10.0.0.3", "10.0.0.4", false, std::nullopt, false}};
+  const auto silent = fleet.examined();
+  EXPECT_TRUE(silent.findings.empty());
+  EXPECT_THAT(silent.notes, testing::Contains(HasSubstr("no echo between 1 pairs of NICs")));
+  fleet.facts(2).paths = {{"10.0.0.3", "10.0.0.4", true, Bytes(4200), false}};
+  ASSERT_EQ(fleet.examined().findings.size(), 1u);
 }
 
 }  // namespace

@@ -358,5 +358,21 @@ TEST(HostNics, AreThoseOfRdmaDevicesElseAllButTheOneItIsReachedBy) {
   EXPECT_FALSE(fabric_of_hosts({{"a", {{"e", at("10.0.0.1"), {}}}}, {"b", {{"e", at("10.0.0.1"), {}}}}}));
 }
 
+TEST(TableOfNics, LeavesOutWhatTheOtherPortsOfAHostHear) {
+  const auto at = [](const char* text) { return IpAddress::parse(text).value(); };
+  files::CableList table{
+      .source = "LLDP of h",
+      .cables = {{{"h", "eth1"}, {"leaf1", "Ethernet4"}}, {{"h", "mgmt"}, {"office", "ge-0/0/1"}}},
+      .known_by = {{{"leaf1", ""}, at("10.9.0.1")}, {{"office", ""}, at("10.9.0.2")}},
+      .devices = {"h"},
+      .switches = {"leaf1", "office"}};
+  const auto left = table_of_nics(table, {"h", {{"eth1", at("10.0.1.1"), {}}}});
+  ASSERT_THAT(left.cables, SizeIs(1));
+  EXPECT_EQ(left.cables[0].b.node, "leaf1");
+  EXPECT_THAT(left.known_by, SizeIs(1));
+  EXPECT_THAT(left.switches, testing::ElementsAre("leaf1"));
+  EXPECT_THAT(table_of_nics(table, {"h", {}}).cables, SizeIs(0));
+}
+
 }  // namespace
 }  // namespace weft::discover

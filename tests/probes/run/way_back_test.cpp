@@ -25,7 +25,7 @@ os::FileDescriptor guest_of(const WayBack& way) {
 }
 
 /// Whether greeting returned before the alarm, whose signal ends a wait for a connection.
-bool greets_at_once(const WayBack& way) {
+bool greets_at_once(WayBack& way) {
   struct sigaction wake = {};
   struct sigaction before = {};
   wake.sa_handler = [](int) {};
@@ -44,7 +44,7 @@ bool was_greeted(const os::FileDescriptor& guest) {
 }
 
 TEST(WayBack, IsReachedAtAPortThatIsFreeAndGreetsAllWhoCame) {
-  const auto way = WayBack::open({kHere, std::nullopt});
+  auto way = WayBack::open({kHere, std::nullopt});
   ASSERT_TRUE(way) << way.error().message;
   EXPECT_EQ(way->address(), kHere);
   EXPECT_NE(way->port(), 0);
@@ -58,9 +58,22 @@ TEST(WayBack, IsReachedAtAPortThatIsFreeAndGreetsAllWhoCame) {
 }
 
 TEST(WayBack, GreetsWithoutWaitingWhereNobodyCame) {
-  const auto way = WayBack::open({kHere, std::nullopt});
+  auto way = WayBack::open({kHere, std::nullopt});
   ASSERT_TRUE(way) << way.error().message;
   EXPECT_TRUE(greets_at_once(*way));
+}
+
+TEST(WayBack, WhatAGuestSendsOnceItWasGreetedIsAcknowledged) {
+  auto way = WayBack::open({kHere, std::nullopt});
+  ASSERT_TRUE(way) << way.error().message;
+  const auto guest = guest_of(*way);
+  ASSERT_TRUE(greets_at_once(*way) && was_greeted(guest));
+  ASSERT_TRUE(greets_at_once(*way));
+  const std::array<char, 8192> bytes{};
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(::send(guest.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()))
+        << "its line was reset";
 }
 
 TEST(WayBack, APortThatIsTakenIsAConflict) {
@@ -72,7 +85,7 @@ TEST(WayBack, APortThatIsTakenIsAConflict) {
 }
 
 TEST(WayBack, AnAddressOfAnotherMachineIsAbsentAndNamed) {
-  const auto way = WayBack::open({*IpAddress::parse("192.0.2.1"), std::nullopt});  // RFC 5737: of nobody
+  auto way = WayBack::open({*IpAddress::parse("192.0.2.1"), std::nullopt});  // RFC 5737: of nobody
   ASSERT_FALSE(way);
   EXPECT_EQ(way.error().kind, ErrorKind::absent);
   EXPECT_NE(way.error().message.find("192.0.2.1"), std::string::npos);

@@ -20,6 +20,7 @@ HostFacts full_facts() {
   facts.offences = {{KernelOffenceKind::gpu_off_bus, "0000:18:00.0", 79, 2, "NVRM: ..."}};
   facts.reaches_coordinator = false;
   facts.unreached_because = "Connection refused";
+  facts.coordinator_takes_full = false;
   facts.paths = {{"10.0.0.1", "10.0.0.2", true, Bytes(4200), false}};
   return facts;
 }

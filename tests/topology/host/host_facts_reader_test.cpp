@@ -81,6 +81,7 @@ TEST(HostFactsReader, TriesTheWayToTheCoordinatorOnlyWhereOneIsTold) {
   ASSERT_TRUE(reached) << reached.error().message;
   EXPECT_EQ(reached->reaches_coordinator, true);
   EXPECT_FALSE(reached->unreached_because.has_value());
+  EXPECT_EQ(reached->coordinator_takes_full, true);
 }
 
 TEST(HostFactsReader, SaysWhyTheCoordinatorIsNotReached) {
