@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -227,6 +229,20 @@ std::string account_part(const files::DiagnosisDocument& document, std::size_t c
 
 constexpr Bytes kFullPacket(4096);  // the largest RoCE and InfiniBand MTU
 
+/// Cables, or hosts, that have a finding: both directions of one, or two causes, are one.
+template <class Report, class Member>
+std::size_t distinct(const std::vector<Report>& reports, Member member) {
+  std::set<std::string> names;
+  for (const Report& report : reports) names.insert(std::invoke(member, report));
+  return names.size();
+}
+std::size_t links_found(const files::DiagnosisDocument& document) {
+  return distinct(document.links, &files::LinkReport::link);
+}
+std::size_t hosts_found(const files::DiagnosisDocument& document) {
+  return distinct(document.hosts, &files::HostReport::host);
+}
+
 std::size_t not_healthy(const files::DiagnosisDocument& document) {
   return document.links.size() + document.hosts.size() + document.groups.size() + document.sets.size() +
          document.fabric_wide.size();
@@ -244,8 +260,8 @@ std::string extent(const files::DiagnosisDocument& document, const std::vector<E
                               counted((covered.channels + covered.out_of_scope + 1) / 2, "link"))) +
            (covered.hosts > 0 ? ", " + counted(covered.hosts, "host") : "");
   std::vector<std::string> parts;
-  if (!document.links.empty()) parts.push_back(fmt::format("{} of {}", document.links.size(), links));
-  if (!document.hosts.empty()) parts.push_back(counted(document.hosts.size(), "host"));
+  if (!document.links.empty()) parts.push_back(fmt::format("{} of {}", links_found(document), links));
+  if (!document.hosts.empty()) parts.push_back(counted(hosts_found(document), "host"));
   const auto add = [&](Place place, std::string_view what) {
     const auto count =
         std::ranges::count(entries, place, [](const Entry& entry) { return entry.trouble.place; });
@@ -373,7 +389,7 @@ std::string monitoring_line(const files::DiagnosisDocument& document) {
   return fmt::format(
       "WEFT {} - {} | links={} hosts={} sets={} not_tested={} channels_not_tested={} "
       "sent={}c lost={}c\n",
-      monitoring_word(document.verdict), said, document.links.size(), document.hosts.size(),
+      monitoring_word(document.verdict), said, links_found(document), hosts_found(document),
       document.sets.size(), document.coverage.not_tested.size(), channels, document.run.sent,
       document.run.lost);
 }

@@ -168,6 +168,25 @@ TEST(ToolFault, ATemporaryDirectoryThatIsNotThereOrFullIsNoHostsFault) {
   EXPECT_EQ(answer.output, "");
 }
 
+TEST(ToolFault, AnAgentThatIsStoppedForAWhileBlamesNoCable) {
+  const TestCluster cluster;
+  auto command = start_probing(cluster);
+  const auto launcher = child_with_word(command.pid(), "host2");
+  ASSERT_TRUE(launcher);
+  const auto agent = child_with_word(*launcher, "agent");
+  ASSERT_TRUE(agent);
+  stop_for(*agent, std::chrono::seconds(2));
+  const auto answer = command.wait(kLimit);
+  EXPECT_THAT(answer.status, testing::AnyOf(0, 3)) << answer.errors << answer.output;
+  const auto document = document_of(answer);
+  for (const char* what : {"links", "groups", "sets", "fabric_wide"})
+    EXPECT_TRUE(!document.contains(what) || document[what].empty()) << what << ": " << document;
+  for (const auto& host : document["hosts"]) {
+    EXPECT_EQ(host["host"], "host2") << document;
+    EXPECT_EQ(host["verdict"], "unknown") << document;
+  }
+}
+
 TEST(ToolFault, AnAgentThatIsKilledIsNotTestedAndTheRestIs) {
   const TestCluster cluster;
   auto command = start_probing(cluster);

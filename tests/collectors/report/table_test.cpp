@@ -226,6 +226,15 @@ TEST(DiagnosisTable, AHealthyFabricHasNoHeadingsAndSaysWhatWouldHaveShown) {
   EXPECT_THAT(diagnosis_table(document, {.columns = 200}), HasSubstr("delay of 4.4 ms\n"));
 }
 
+TEST(DiagnosisTable, BothDirectionsOfACableAreOneLinkInTheFirstLine) {
+  files::DiagnosisDocument document;
+  document.coverage.channels = 64;
+  for (const char* from : {"leaf1", "spine1"})
+    document.links.push_back({.link = "leaf1--spine1", .from = from, .cause = Cause::delay});
+  EXPECT_THAT(diagnosis_table(document, {.columns = 200}), HasSubstr("; 1 of 32 links;"));
+  EXPECT_THAT(monitoring_line(document), HasSubstr(" links=1 "));
+}
+
 TEST(DiagnosisTable, NamesAClassAndNeverOneOfItsMembers) {
   files::DiagnosisDocument document;
   document.groups.push_back(
