@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "topology/model/fabric.hpp"
 
@@ -14,27 +15,37 @@ constexpr std::size_t kMaxConcentrations = 256;  // of a run: more are no cables
 constexpr double kMaxOfOneHost = 0.5;            // of what is odd
 constexpr double kMoreThanItsShare = 1.5;        // or of a host's share of all that crossed the channel
 
+/// A direction of a cable, or both: what comes and goes on both lies on either with half of what is odd, and
+/// all of it on the channels before and after.
+struct Unit {
+  LinkId link;
+  std::optional<ChannelId> channel = std::nullopt;
+  std::uint32_t seen = 0;
+  std::uint32_t odd = 0;
+};
+
 class Concentrating {
  public:
   Concentrating(const Fabric& fabric, std::vector<Traversal> traversals, double least)
-      : fabric_(fabric),
-        traversals_(std::move(traversals)),
-        least_(least),
-        seen_(fabric.channel_count(), 0),
-        odd_(fabric.channel_count(), 0),
-        odds_(kOneInAMillion - std::log(static_cast<double>(std::max<std::size_t>(seen_.size(), 1)))) {
+      : fabric_(fabric), traversals_(std::move(traversals)), least_(least) {
+    for (std::uint32_t l = 0; l < fabric.link_count(); ++l)
+      for (const std::optional<ChannelId> channel :
+           {std::optional(Fabric::a_to_b(LinkId(l))), std::optional(Fabric::b_to_a(LinkId(l))),
+            std::optional<ChannelId>()})
+        units_.push_back({LinkId(l), channel});
+    odds_ = kOneInAMillion - std::log(static_cast<double>(std::max<std::size_t>(units_.size(), 1)));
     for (const Traversal& traversal : traversals_) {
       all_odd_ += traversal.odd ? 1 : 0;
-      for (const ChannelId channel : traversal.channels) {
-        ++seen_[channel.value()];
-        odd_[channel.value()] += traversal.odd ? 1 : 0;
+      for (Unit* unit : units_of(traversal)) {
+        ++unit->seen;
+        unit->odd += traversal.odd ? 1 : 0;
       }
     }
   }
 
   std::vector<Concentration> run() {
     std::vector<Concentration> all;
-    for (auto at = clearest(); at && all.size() < kMaxConcentrations; at = clearest()) {
+    for (const Unit* at = clearest(); at != nullptr && all.size() < kMaxConcentrations; at = clearest()) {
       all.push_back(concentration_at(*at));
       for (const std::uint32_t i : all.back().odd) take_out(i);
     }
@@ -42,46 +53,64 @@ class Concentrating {
   }
 
  private:
+  /// Each once: a round trip may cross a cable there and back.
+  std::vector<Unit*> units_of(const Traversal& traversal) {
+    std::vector<Unit*> units;
+    const auto add = [&](std::size_t at) {
+      if (std::ranges::find(units, &units_[at]) == units.end()) units.push_back(&units_[at]);
+    };
+    for (const ChannelId channel : traversal.channels) {
+      const std::size_t first = 3 * Fabric::link_of(channel).value();
+      add(first + (*units_[first].channel == channel ? 0 : 1));
+      add(first + 2);
+    }
+    return units;
+  }
   void take_out(std::uint32_t i) {
     traversals_[i].odd = false;
     --all_odd_;
-    for (const ChannelId channel : traversals_[i].channels) --odd_[channel.value()];
+    for (Unit* unit : units_of(traversals_[i])) --unit->odd;
   }
-  bool crosses(std::uint32_t i, ChannelId channel) const {
-    return std::ranges::count(traversals_[i].channels, channel) > 0;
+  bool crosses(std::uint32_t i, const Unit& unit) const {
+    return std::ranges::any_of(traversals_[i].channels, [&](ChannelId channel) {
+      return unit.channel ? channel == *unit.channel : Fabric::link_of(channel) == unit.link;
+    });
   }
-  bool is_a_hosts(ChannelId channel) const {
-    return fabric_.is_host(fabric_.source_node(channel)) || fabric_.is_host(fabric_.target_node(channel));
-  }
+  bool is_a_hosts(const Unit& unit) const { return !fabric_.between_switches(unit.link); }
 
-  /// Absent: none is beyond chance.
-  std::optional<ChannelId> clearest() const {
-    std::optional<ChannelId> found;
+  /// Null: none is beyond chance.
+  const Unit* clearest() const {
+    const Unit* found = nullptr;
     double lowest = odds_;
-    for (std::uint32_t c = 0; c < seen_.size(); ++c) {
-      if (odd_[c] == 0) continue;
-      const double others = static_cast<double>(traversals_.size()) - seen_[c];
-      const double elsewhere = (static_cast<double>(all_odd_) - odd_[c]) / std::max(others, 1.0);
-      const double nats = log_tail(odd_[c], seen_[c], std::max(elsewhere, least_));
-      if (nats < lowest) lowest = nats, found = ChannelId(c);
+    for (const Unit& unit : units_) {
+      if (unit.odd == 0) continue;
+      const double others = static_cast<double>(traversals_.size()) - unit.seen;
+      const double elsewhere = (static_cast<double>(all_odd_) - unit.odd) / std::max(others, 1.0);
+      const double nats = log_tail(unit.odd, unit.seen, std::max(elsewhere, least_));
+      if (nats < lowest) lowest = nats, found = &unit;
     }
     return found;
   }
 
-  Concentration concentration_at(ChannelId channel) const {
-    Concentration found{.crossed = seen_[channel.value()]};
+  /// With the units that cannot be told from it: of as many traversals, and of all that are odd.
+  Concentration concentration_at(const Unit& clearest) const {
+    Concentration found{.crossed = clearest.seen};
     for (std::uint32_t i = 0; i < traversals_.size(); ++i)
-      if (traversals_[i].odd && crosses(i, channel)) found.odd.push_back(i);
-    for (const ChannelId other : traversals_[found.odd.front()].channels)
-      if (odd_[other.value()] == odd_[channel.value()] && seen_[other.value()] == seen_[channel.value()] &&
-          std::ranges::all_of(found.odd, [&](std::uint32_t i) { return crosses(i, other); }))
-        found.channels.push_back(other);
+      if (traversals_[i].odd && crosses(i, clearest)) found.odd.push_back(i);
+    const Unit* between_switches = nullptr;
+    for (const Unit& unit : units_) {
+      if (unit.odd != clearest.odd || unit.seen != clearest.seen || (!unit.channel && clearest.channel) ||
+          !std::ranges::all_of(found.odd, [&](std::uint32_t i) { return crosses(i, unit); }))
+        continue;
+      if (between_switches == nullptr && !is_a_hosts(unit)) between_switches = &unit;
+      if (unit.channel)
+        found.channels.push_back(*unit.channel);
+      else
+        found.channels.insert(found.channels.end(), {Fabric::a_to_b(unit.link), Fabric::b_to_a(unit.link)});
+    }
     std::ranges::sort(found.channels);
     found.channels.erase(std::unique(found.channels.begin(), found.channels.end()), found.channels.end());
-    const auto between_switches =
-        std::ranges::find_if(found.channels, [&](ChannelId c) { return !is_a_hosts(c); });
-    found.of_one_host =
-        between_switches == found.channels.end() || is_mostly_one_hosts(*between_switches, found.odd);
+    found.of_one_host = between_switches == nullptr || is_mostly_one_hosts(*between_switches, found.odd);
     return found;
   }
 
@@ -98,10 +127,10 @@ class Concentrating {
     }
     return ends;
   }
-  bool is_mostly_one_hosts(ChannelId channel, const std::vector<std::uint32_t>& odd) const {
+  bool is_mostly_one_hosts(const Unit& unit, const std::vector<std::uint32_t>& odd) const {
     std::vector<std::uint32_t> all;
     for (std::uint32_t i = 0; i < traversals_.size(); ++i)
-      if (crosses(i, channel)) all.push_back(i);
+      if (crosses(i, unit)) all.push_back(i);
     const auto of_all = ends_of(all);
     for (const auto& [host, count] : ends_of(odd)) {
       const double usual = of_all.at(host) / static_cast<double>(all.size());
@@ -114,8 +143,8 @@ class Concentrating {
   const Fabric& fabric_;
   std::vector<Traversal> traversals_;
   double least_;
-  std::vector<std::uint32_t> seen_, odd_;  // by channel
-  double odds_;
+  std::vector<Unit> units_;  // three of each link
+  double odds_ = 0;
   std::size_t all_odd_ = 0;
 };
 

@@ -203,6 +203,11 @@ void Report::add_link(Found found) {
 }
 
 void Report::add_group(Found found) {
+  // Of a switch with two cables these are the alternatives, and it is none.
+  const auto has_two_cables = [&](NodeId node) {
+    return !fabric_.is_host(node) && fabric_.channels_at(node).size() <= 4;
+  };
+  if (!found.channels.empty() && std::ranges::all_of(found.nodes, has_two_cables)) found.nodes.clear();
   GroupFinding finding{.nodes = found.nodes, .channels = found.channels, .cause = found.cause};
   finding.verdict = verdict_of_found(found);
   finding.confidence = found.probability;

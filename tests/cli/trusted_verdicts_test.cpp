@@ -120,6 +120,16 @@ TEST(TrustedVerdicts, ACableOfASwitchWithTwoNeighboursIsNotTheSwitch) {
       << "one cable, or one way of each";
 }
 
+TEST(TrustedVerdicts, ASwitchOfTwoCablesIsNoneOfTheAlternatives) {
+  for (const auto& faults : {std::vector<std::string>{"leaf2--spine2:corruption=20%,from=spine2",
+                                                      "leaf1--spine2:loss=100%,from=spine2"},
+                             {"leaf2--spine2:down,from=spine2", "leaf1--spine2:loss=0.5%"}}) {
+    const auto document =
+        swept("{leaves: 2, spines: 2, hosts_per_leaf: 3, link: 400G}", faults, 2, {"--load", "full"});
+    for (const Json& group : document["groups"]) EXPECT_TRUE(group["nodes"].empty()) << group;
+  }
+}
+
 TEST(TrustedVerdicts, ATransmitterThatNobodyHearsIsItsHosts) {
   const auto document = swept(k4x4, {"host2--leaf1:loss=100%,from=host2"}, 2);
   ASSERT_EQ(document["hosts"].size(), 1u);

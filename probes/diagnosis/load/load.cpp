@@ -32,6 +32,7 @@ constexpr double kSlowest = 0.01;       // share of its rate
 constexpr double kPlanned = 0.95;       // of its capacity, what a plan offers a channel
 constexpr double kMaybe = 0.6;          // that it is this channel, and not several others in series
 constexpr double kUntested = 0.1;       // as a hypothesis: nothing speaks for a fault
+constexpr double kMaxHeldBack = 0.9;    // of the flows over a channel: what holds back all of them stays
 constexpr double kMaxHeldBackByItself = 0.05;  // of all flows: their hosts are late now and then
 constexpr double kDip = 0.9;                   // share of its offer that a flow may miss without a question
 constexpr double kShows = 1.25;                // a fault so far beyond the noise's limit shows with .99
@@ -285,7 +286,9 @@ class LoadFindings {
       const bool is_known = std::ranges::any_of(found.channels, [&](ChannelId channel) {
         return suspects_.contains(channel) || report_.speaks_of(channel);
       });
-      if (found.of_one_host || is_known) continue;
+      const bool comes_and_goes =
+          static_cast<double>(found.odd.size()) <= kMaxHeldBack * static_cast<double>(found.crossed);
+      if (found.of_one_host || is_known || !comes_and_goes) continue;
       add_suspicion(found);
       told.insert(found.odd.begin(), found.odd.end());
     }

@@ -119,6 +119,22 @@ TEST(ComeAndGo, ACableThatIsLateNowAndThenIsNotHealthyAndNoOtherIsBlamed) {
   }
 }
 
+TEST(ComeAndGo, BothWaysOfACableAreToldFromTheChannelsThatAllOfItsRoundTripsCross) {
+  // A round trip goes out by one core and comes back by another: each way of the bad cable has half of what
+  // is late, the leaf's uplink, or a leaf's only host, all of it.
+  const auto pods =
+      make_pod_clos({.pods = 3, .leaves = 1, .spines = 1, .cores = 2, .hosts_per_leaf = 2}).value();
+  const auto lone = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 1}).value();
+  for (const auto& [fabric, cable] : {std::pair(&pods, "spine1--core1"), {&lone, "leaf1--spine1"}})
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      const auto found =
+          swept(*fabric, std::vector{std::string(cable) + ":delay=20ms,on=0.2s,off=0.8s"}, {.seed = seed});
+      EXPECT_EQ(found.verdict, Verdict::unknown) << cable << " " << seed;
+      for (const LinkFinding& link : found.links) EXPECT_EQ(fabric->name_of(link.link), cable) << seed;
+      EXPECT_TRUE(found.hosts.empty() && found.groups.empty() && found.sets.empty()) << cable << " " << seed;
+    }
+}
+
 /// Rounds of a flow of each host, over spines in turn; every third of them leaf1->spine1 is held to a
 /// quarter.
 Diagnosis with_rounds(std::uint32_t rounds, std::string_view slow) {
