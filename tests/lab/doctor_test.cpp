@@ -88,6 +88,16 @@ TEST(DoctorInLab, HostsKnownByNameAloneTryThePathsBetweenTheirNics) {
   EXPECT_THAT(found(ill.output), testing::IsSupersetOf({"host1 path_mtu", "host2 path_mtu"})) << ill.output;
 }
 
+TEST(DoctorInLab, ACableThatLosesPacketsIsNoMatterOfTheirSize) {
+  const TestCluster cluster;
+  cluster.fault("host2--leaf1", {"--loss", "40"});
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = cluster.weft({"doctor", "--lab=" + cluster.lab, "-o", "json"});
+    EXPECT_THAT(found(answer.output), testing::Each(testing::Not(testing::EndsWith("path_mtu"))))
+        << answer.output;
+  }
+}
+
 TEST(DoctorInLab, AFilterOnTheWayBackIsNamed) {
   const TestCluster cluster;
   const auto answer = cluster.on_head(doctor_words(

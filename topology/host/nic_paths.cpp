@@ -24,7 +24,10 @@ constexpr std::size_t kIpv4Header = 20;
 constexpr std::size_t kIpv6Header = 40;
 constexpr std::size_t kIcmpHeader = 8;
 constexpr std::size_t kSmall = 64;
-constexpr int kTries = 2;
+constexpr int kTries =
+    4;  // what is not answered is a fault of the fabric: a host that is busy for a while is none
+constexpr int kChecks = 8;    // small packets, none of which is lost where large ones vanish
+constexpr int kMaxLate = 64;  // packets that are looked at once the time is over
 constexpr auto kPatience = std::chrono::milliseconds(250);  // far above any round trip within a fabric
 
 std::uint16_t checksum(const std::vector<std::uint8_t>& bytes) {
@@ -56,9 +59,23 @@ class Echo {
 
   /// An IP packet of `size` bytes in all came back.
   bool answered(std::size_t size) {
-    for (int attempt = 0; attempt < kTries; ++attempt)
-      if (send_echo(size) && came_back()) return true;
+    first_ = static_cast<std::uint16_t>(sequence_ + 1);
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+      if (!send_echo(size))
+        poll(nullptr, 0, static_cast<int>(kPatience.count()));
+      else if (came_back())
+        return true;
+    }
     return false;
+  }
+
+  /// Each of so many packets came back, at the first attempt.
+  bool all_answered(std::size_t size, int packets) {
+    for (int i = 0; i < packets; ++i) {
+      first_ = static_cast<std::uint16_t>(sequence_ + 1);
+      if (!send_echo(size) || !came_back()) return false;
+    }
+    return true;
   }
 
  private:
@@ -84,15 +101,18 @@ class Echo {
   bool came_back() {
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + kPatience;
-    while (true) {
+    for (int late = 0; late < kMaxLate;) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
       pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-      if (left <= 0 || poll(&waiting, 1, static_cast<int>(left)) <= 0) return false;
+      late += left <= 0 ? 1 : 0;
+      // Also when its time is over: it may have come while this process was not scheduled.
+      if (poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) <= 0) return false;
       std::array<std::uint8_t, 128> front{};  // the rest of it says nothing more
       const auto got = recv(socket_.get(), front.data(), front.size(), 0);
       if (got < 0) return false;  // an ICMP error came, as "fragmentation needed"
       if (is_ours(front.data(), static_cast<std::size_t>(got))) return true;
     }
+    return false;
   }
 
   bool is_ours(const std::uint8_t* bytes, std::size_t size) const {
@@ -101,14 +121,16 @@ class Echo {
     const auto word = [&](std::size_t at) {
       return static_cast<std::uint16_t>(bytes[start + at] << 8 | bytes[start + at + 1]);
     };
-    return bytes[start] == (v6_ ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) && word(4) == id_ &&
-           word(6) == sequence_;
+    // One of an earlier attempt, of the same size, is as good.
+    return bytes[start] == (v6_ ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) && word(4) == id_ && word(6) >= first_ &&
+           word(6) <= sequence_;
   }
 
   os::FileDescriptor socket_;
   bool v6_;
   std::uint16_t id_;
   std::uint16_t sequence_ = 0;
+  std::uint16_t first_ = 0;  // of the attempts with this size
 };
 
 }  // namespace
@@ -121,6 +143,8 @@ Result<PathToNic> try_path(const IpAddress& from, const IpAddress& to, Bytes mtu
   if (!path.small_answered || full <= kSmall) return path;
   path.full = Bytes(static_cast<std::int64_t>(full));
   path.full_answered = echo.answered(full);
+  // Where small packets are lost as well it is no matter of their size: what a sweep tells.
+  if (!path.full_answered && !echo.all_answered(kSmall, kChecks)) path.full.reset();
   return path;
 }
 
