@@ -34,7 +34,9 @@ class Concentrating {
             std::optional<ChannelId>()})
         units_.push_back({LinkId(l), channel});
     odds_ = kOneInAMillion - std::log(static_cast<double>(std::max<std::size_t>(units_.size(), 1)));
-    for (const Traversal& traversal : traversals_) {
+    for (std::uint32_t i = 0; i < traversals_.size(); ++i) {
+      const Traversal& traversal = traversals_[i];
+      if (traversal.odd) odd_.push_back(i);
       all_odd_ += traversal.odd ? 1 : 0;
       for (Unit* unit : units_of(traversal)) {
         ++unit->seen;
@@ -95,7 +97,7 @@ class Concentrating {
   /// With the units that cannot be told from it: of as many traversals, and of all that are odd.
   Concentration concentration_at(const Unit& clearest) const {
     Concentration found{.crossed = clearest.seen};
-    for (std::uint32_t i = 0; i < traversals_.size(); ++i)
+    for (const std::uint32_t i : odd_)
       if (traversals_[i].odd && crosses(i, clearest)) found.odd.push_back(i);
     const Unit* between_switches = nullptr;
     for (const Unit& unit : units_) {
@@ -143,7 +145,8 @@ class Concentrating {
   const Fabric& fabric_;
   std::vector<Traversal> traversals_;
   double least_;
-  std::vector<Unit> units_;  // three of each link
+  std::vector<std::uint32_t> odd_;  // of the traversals, those that were odd at first
+  std::vector<Unit> units_;         // three of each link
   double odds_ = 0;
   std::size_t all_odd_ = 0;
 };
