@@ -37,53 +37,6 @@ constexpr double kMaxHeldBackByItself = 0.05;  // of all flows: their hosts are 
 constexpr double kDip = 0.9;                   // share of its offer that a flow may miss without a question
 constexpr double kShows = 1.25;                // a fault so far beyond the noise's limit shows with .99
 
-constexpr double kLoadPacket = 4096;  // bytes, of a load round's packets (probes/session/load_stage.cpp)
-
-std::optional<KnownLoss> loss_of(Cause cause, const std::optional<Estimate>& estimate) {
-  switch (cause) {
-    case Cause::loss:
-    case Cause::corruption:  // damaged packets are not delivered
-      if (estimate) return KnownLoss{estimate->low, estimate->high};
-      return KnownLoss{0, 1};
-    case Cause::down:
-      return KnownLoss{1, 1};
-    case Cause::mtu:
-      return KnownLoss{estimate && estimate->high < kLoadPacket ? 1.0 : 0.0, 1};
-    case Cause::rate:
-    case Cause::congestion:
-    case Cause::delay:
-    case Cause::counter:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-/// What the findings so far say that each channel loses of the packets of a load round. A channel that is one
-/// of several of which one is at fault may lose nothing.
-std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report) {
-  std::vector<KnownLoss> losses(fabric.channel_count());
-  const auto add = [&](ChannelId channel, KnownLoss loss, bool sure) {
-    KnownLoss& known = losses[channel.value()];
-    known.low = 1 - (1 - known.low) * (1 - (sure ? loss.low : 0.0));
-    known.high = 1 - (1 - known.high) * (1 - loss.high);
-  };
-  for (const Found& found : report.found()) {
-    const auto loss = loss_of(found.cause, found.estimate);
-    if (!loss) continue;
-    const bool one = found.channels.size() + found.nodes.size() + found.alternatives.size() == 1;
-    const bool sure = one && found.probability >= named_from(found.cause);
-    for (const ChannelId channel : found.channels) add(channel, *loss, sure);
-    for (const auto& alternative : found.alternatives)
-      for (const ChannelId channel : alternative) add(channel, *loss, sure);
-    for (const NodeId node : found.nodes)
-      for (const ChannelId channel : fabric.channels_at(node)) add(channel, *loss, false);
-  }
-  for (const FabricFinding& found : report.found_everywhere())
-    if (const auto loss = loss_of(found.cause, found.estimate))
-      for (std::uint32_t c = 0; c < losses.size(); ++c) add(ChannelId(c), *loss, false);
-  return losses;
-}
-
 /// Which of rate and congestion it is, and how the channel passes load then.
 struct Judged {
   Cause cause = Cause::rate;
@@ -112,6 +65,7 @@ class LoadFindings {
   void run() {
     account_.assign(rounds_.flows().size(), Part::none);
     for (std::uint32_t i = 0; i < account_.size(); ++i) account_[i] = part_of(rounds_.flows()[i]);
+    gathered_ = where_the_unexplained_gather();
     for (const LoadSuspicion& suspicion : elimination_.suspicions()) name(suspicion);
     note_unexplained();
     note_untested();
@@ -206,6 +160,13 @@ class LoadFindings {
       found.probability = std::min(found.probability, kMaybe);
       found.evidence.push_back("other channels of these paths, each with other traffic, may do the same");
     }
+    if (const auto other = comes_and_goes_beside(suspicion)) {
+      found.probability = std::min(found.probability, kMaybe);
+      found.evidence.push_back(
+          fmt::format("all these flows also cross {}, where others are held back now and then: what comes "
+                      "and goes there would look the same",
+                      fabric_.name_of(Fabric::link_of(*other))));
+    }
     const bool settled = found.alternatives.empty() && found.probability >= named_from(found.cause);
     for (const std::uint32_t i : suspicion.flows) account_[i] = settled ? Part::found : Part::open;
     add_hypotheses(suspicion, judged, found.probability);
@@ -273,16 +234,38 @@ class LoadFindings {
     if (!hypothesis.again.empty()) report_.add(std::move(hypothesis));
   }
 
-  /// Flows held back, by nothing that stays, on a channel that gathers them; as suspicions.
-  std::set<std::uint32_t> tell_of_what_comes_and_goes() {
+  /// Flows held back by nothing that stays, on a channel that gathers them.
+  std::vector<Concentration> where_the_unexplained_gather() const {
     std::vector<Traversal> traversals;
     for (const LoadFlow& flow : rounds_.flows()) traversals.push_back({flow.channels, false});
     for (const std::uint32_t i : elimination_.unexplained()) {
       const LoadFlow& flow = rounds_.flows()[i];
       traversals[i].odd = flow.got < kDip * flow.offered && !flow.stalled && !flow.shared;
     }
+    return concentrations(fabric_, std::move(traversals), kMaxHeldBackByItself);
+  }
+
+  /// A channel that all flows of the suspicion cross too, and that gathers what is unexplained: a flow that
+  /// passed it whole does not clear it of having held back these.
+  std::optional<ChannelId> comes_and_goes_beside(const LoadSuspicion& suspicion) const {
+    for (const Concentration& gathered : gathered_)
+      for (const ChannelId channel : gathered.channels) {
+        const bool is_suspect = std::ranges::any_of(suspicion.alternatives, [channel](const auto& some) {
+          return std::ranges::binary_search(some, channel);
+        });
+        if (is_suspect) continue;
+        const auto crosses = [&](std::uint32_t i) {
+          return std::ranges::find(rounds_.flows()[i].channels, channel) != rounds_.flows()[i].channels.end();
+        };
+        if (!suspicion.flows.empty() && std::ranges::all_of(suspicion.flows, crosses)) return channel;
+      }
+    return std::nullopt;
+  }
+
+  /// As suspicions.
+  std::set<std::uint32_t> tell_of_what_comes_and_goes() {
     std::set<std::uint32_t> told;
-    for (const Concentration& found : concentrations(fabric_, std::move(traversals), kMaxHeldBackByItself)) {
+    for (const Concentration& found : gathered_) {
       const bool is_known = std::ranges::any_of(found.channels, [&](ChannelId channel) {
         return suspects_.contains(channel) || report_.speaks_of(channel);
       });
@@ -368,6 +351,7 @@ class LoadFindings {
   Waits waits_;
   Report& report_;
   std::set<ChannelId> suspects_;
+  std::vector<Concentration> gathered_;
   std::vector<Part> account_;  // by flow
 };
 

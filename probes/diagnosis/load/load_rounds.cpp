@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "probes/diagnosis/report.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
@@ -17,8 +18,29 @@ constexpr double kFits = 0.9;         // a flow that got so much tells of noise
 constexpr double kNearRate = 0.2;     // plans offer so much of a line rate and more, or the link is shaped
 constexpr double kPlanned = 0.95;     // of it
 constexpr double kFilling = 0.9;      // of a channel's rate, by several flows: they fight for it
-constexpr double kSure = 1.05;        // losses that may or may not be move it by no more than noise
+constexpr double kMaxMoved = 1.05;    // losses that may or may not be move it by no more than noise
 constexpr double kMaxTakenOut = 0.5;  // of more loss than this, what would have come cannot be told
+
+constexpr double kLoadPacket = 4096;  // bytes, of a load round's packets (probes/session/load_stage.cpp)
+
+std::optional<KnownLoss> loss_of(Cause cause, const std::optional<Estimate>& estimate) {
+  switch (cause) {
+    case Cause::loss:
+    case Cause::corruption:  // damaged packets are not delivered
+      if (estimate) return KnownLoss{estimate->low, estimate->high};
+      return KnownLoss{0, 1};
+    case Cause::down:
+      return KnownLoss{1, 1};
+    case Cause::mtu:
+      return KnownLoss{estimate && estimate->high < kLoadPacket ? 1.0 : 0.0, 1};
+    case Cause::rate:
+    case Cause::congestion:
+    case Cause::delay:
+    case Cause::counter:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
 
 std::vector<ChannelId> channels_of(const PathTable& paths, PathSetId set) {
   const auto members = paths.paths(set);
@@ -36,6 +58,30 @@ ChannelId first_channel(const PathTable& paths, const LoadObservation& load) {
 }
 
 }  // namespace
+
+std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report) {
+  std::vector<KnownLoss> losses(fabric.channel_count());
+  const auto add = [&](ChannelId channel, KnownLoss loss, bool sure) {
+    KnownLoss& known = losses[channel.value()];
+    known.low = 1 - (1 - known.low) * (1 - (sure ? loss.low : 0.0));
+    known.high = 1 - (1 - known.high) * (1 - loss.high);
+  };
+  for (const Found& found : report.found()) {
+    const auto loss = loss_of(found.cause, found.estimate);
+    if (!loss) continue;
+    const bool one = found.channels.size() + found.nodes.size() + found.alternatives.size() == 1;
+    const bool sure = one && found.probability >= named_from(found.cause);
+    for (const ChannelId channel : found.channels) add(channel, *loss, sure);
+    for (const auto& alternative : found.alternatives)
+      for (const ChannelId channel : alternative) add(channel, *loss, sure);
+    for (const NodeId node : found.nodes)
+      for (const ChannelId channel : fabric.channels_at(node)) add(channel, *loss, false);
+  }
+  for (const FabricFinding& found : report.found_everywhere())
+    if (const auto loss = loss_of(found.cause, found.estimate))
+      for (std::uint32_t c = 0; c < losses.size(); ++c) add(ChannelId(c), *loss, false);
+  return losses;
+}
 
 LoadRounds::LoadRounds(const Fabric& fabric, const Observations& observations,
                        std::span<const KnownLoss> losses)
@@ -104,7 +150,7 @@ void LoadRounds::sum_up() {
       if (at == rounds.end() || at->round != flow.round) at = rounds.insert(at, {.round = flow.round});
       at->offered += flow.offered;
       at->got += flow.got;
-      at->whole &= !flow.stalled && flow.most < kSure * flow.got;
+      at->whole &= !flow.stalled && flow.most < kMaxMoved * flow.got;
       ++at->flows;
     }
     for (const std::uint32_t i : over_[c]) {

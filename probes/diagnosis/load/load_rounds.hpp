@@ -15,11 +15,17 @@ class Fabric;
 
 namespace weft::diagnosis {
 
+class Report;
+
 /// What is known of a channel before load is judged: the share of packets that it loses is between these.
 struct KnownLoss {
   double low = 0;
   double high = 0;
 };
+
+/// What the findings so far say that each channel loses of the packets of a load round. A channel that is one
+/// of several of which one is at fault may lose nothing.
+std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report);
 
 struct LoadFlow {
   std::uint32_t round = 0;

@@ -162,5 +162,20 @@ TEST(ComeAndGo, FlowsHeldBackOnOneCableInAThirdOfTheRoundsAreASuspicion) {
   EXPECT_TRUE(of_host.links.empty()) << "its own loop may have held them back";
 }
 
+TEST(ComeAndGo, ACableOfALoneHostIsNotClearedByTheFlowsThatPassedItWhole) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 3, .hosts_per_leaf = 1}).value();
+  const auto named = [&](const std::string& fault, std::uint64_t seed) {
+    const auto found = swept(fabric, std::vector{fault}, {.seed = seed});
+    EXPECT_NE(found.verdict, Verdict::healthy) << fault << " " << seed;
+    std::vector<std::string> names;
+    for (const LinkFinding& link : found.links)
+      if (link.verdict != Verdict::unknown) names.push_back(fabric.name_of(link.link));
+    return names;
+  };
+  for (const std::uint64_t seed : {1, 8, 14, 19})  // two of them named an uplink, at .99
+    EXPECT_THAT(named("host3--leaf3:rate=20G,on=2s,off=1s", seed), IsEmpty()) << seed;
+  EXPECT_THAT(named("leaf3--spine2:rate=20G", 1), testing::Each("leaf3--spine2"));
+}
+
 }  // namespace
 }  // namespace weft::diagnosis
