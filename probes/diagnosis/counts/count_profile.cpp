@@ -48,7 +48,8 @@ double CountModel::multiply_by_scaled(std::uint32_t row) const {
       profile_[g] += above;
     else
       product_[g] *= 1.0 + std::exp(above);
-    if (product_[g] > kFoldAbove) profile_[g] += std::log(product_[g]), product_[g] = 1.0;
+    // The end's product must bound all others (profile()).
+    if (product_[g] > product_.back()) profile_[g] += std::log(product_[g]), product_[g] = 1.0;
   }
   return log_burst;
 }

@@ -157,5 +157,20 @@ TEST(SizeLimits, ASizeThatNeverCrossedAChannelIsNotSaidToPass) {
   EXPECT_EQ(diagnosis.links[0].estimate->high, 4159);
 }
 
+TEST(SizeLimits, ALimitBesideALossIsNamedHoweverLongTheRun) {
+  // Rows of many losses, each of no number by itself, beside rows of few: their products once left the range
+  // of a double for some hazards, and a rival that is no number took the limit's place.
+  const auto fabric = make_rails({.groups = 3, .hosts_per_group = 3, .rails = 3, .spines = 2}).value();
+  for (const std::uint64_t seed : {1, 3, 5, 7}) {
+    const auto found = swept(
+        fabric, std::vector<std::string>{"leaf2--spine2:loss=0.5%", "leaf2--spine1:mtu=1500,from=leaf2"},
+        {.budget = std::chrono::seconds(60), .seed = seed});
+    EXPECT_EQ(found.account.lost.unexplained, 0u) << seed;
+    EXPECT_TRUE(std::ranges::any_of(found.links, [&](const LinkFinding& link) {
+      return link.cause == Cause::mtu && fabric.name_of(*link.channel) == "leaf2->spine1";
+    })) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace weft::diagnosis
