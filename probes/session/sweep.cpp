@@ -176,13 +176,13 @@ void Sweep::begin_next_part() {
     case Part::counting:
       part_ = Part::settling;
       note_counters();
-      note_slow_nics();
       plan_settling();
       break;
     case Part::settling:
       if (settlings_ < kMaxSettlings) plan_settling();
       if (!stages_.empty()) break;
       note_corruption();
+      note_slow_nics();
       part_ = Part::done;
       break;
     case Part::done:

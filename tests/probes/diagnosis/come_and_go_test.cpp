@@ -177,5 +177,16 @@ TEST(ComeAndGo, ACableOfALoneHostIsNotClearedByTheFlowsThatPassedItWhole) {
   EXPECT_THAT(named("leaf3--spine2:rate=20G", 1), testing::Each("leaf3--spine2"));
 }
 
+TEST(ComeAndGo, HostsBehindACableThatTheLastRoundsNameAreNotSlow) {
+  const Fabric fabric = make_clos({.leaves = 4, .spines = 1, .hosts_per_leaf = 6}).value();
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const auto found = swept(
+        fabric, std::vector<std::string>{"leaf4--spine1:down", "leaf2--spine1:rate=100G,on=0.5s,off=5ms"},
+        {.seed = seed, .pattern = LoadPattern::incast});
+    EXPECT_TRUE(found.hosts.empty()) << seed;
+    EXPECT_EQ(found.links.size(), 2u) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace weft::diagnosis
