@@ -5,11 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "cli/exit_status.hpp"
@@ -18,19 +15,12 @@
 #include "cli/stamp.hpp"
 #include "cli/verdict_output.hpp"
 #include "topology/files/diagnosis_document.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/files/observation_json.hpp"
 #include "topology/files/path_map_json.hpp"
 
 namespace weft::cli {
 namespace {
-
-Result<void> write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return fail(ErrorKind::absent, "cannot write {}: {}", path, std::strerror(errno));
-  return {};
-}
 
 constexpr std::array kFiles{"save", "paths", "observations", "metrics-file", "plot"};
 constexpr std::array kRead{"fabric", "flows", "measured"};
@@ -99,7 +89,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
   print_diagnosis(values, document);
   const auto save = [&](const char* option, auto text) -> Result<void> {
     const auto path = text_option(values, option);
-    return path ? write_file(*path, text()) : Result<void>();
+    return path ? files::write_text_file(*path, text()) : Result<void>();
   };
   for (const auto& saved :
        {save("save", [&] { return diagnosis_json(document); }),

@@ -125,6 +125,7 @@ int topology_discover_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  if (const auto checked = check_what_traces_need(*values); !checked) return report(checked.error());
   if (is_roce_discovery(*values)) return discover_roce(*values);
   const auto format = (*values)["output"].as<std::string>();
   if (format != "table" && format != "yaml" && format != "ibnetdiscover")

@@ -281,6 +281,15 @@ bool is_roce_discovery(const po::variables_map& values) {
   return lab && !lab::ib_lab_exists(*lab, ib_lab_root()) && std::filesystem::exists(lab_state_root() / *lab);
 }
 
+Result<void> check_what_traces_need(const po::variables_map& values) {
+  const bool traces = values.count("hosts") || (values.count("lab") && is_roce_discovery(values));
+  for (const char* option : {kTimeLimit, "answer-rate", "subnet"})
+    if (values.count(option) && !traces)
+      return fail(ErrorKind::usage,
+                  "--{} is of traces between hosts: give --hosts too, or --lab of a RoCE lab", option);
+  return {};
+}
+
 Result<std::optional<files::SwitchTree>> read_switch_tree(const po::variables_map& values) {
   const auto path = text_option(values, "slurm");
   if (!path) return std::nullopt;

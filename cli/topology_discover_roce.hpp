@@ -15,6 +15,9 @@ void add_roce_discovery_options(OptionParser& parser);
 /// Whether the options speak of a RoCE fabric: hosts, records, or a lab of network namespaces.
 bool is_roce_discovery(const po::variables_map& values);
 
+/// A usage error where an option of traces stands without hosts to trace between.
+Result<void> check_what_traces_need(const po::variables_map& values);
+
 /// The file of --slurm, of either kind of fabric; what was left out of it is said on stderr.
 Result<std::optional<files::SwitchTree>> read_switch_tree(const po::variables_map& values);
 

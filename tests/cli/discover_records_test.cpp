@@ -106,6 +106,20 @@ TEST(DiscoverRecords, TwoTablesOfOneDeviceAreRefusedWithBothFiles) {
   EXPECT_THAT(outcome.err, HasSubstr("both the table of leaf1"));
 }
 
+TEST(DiscoverRecords, OptionsOfTracesWithoutHostsAreRefused) {
+  const Dumps dumps;
+  const auto table = dumps.put("leaf1.json", kLeaf1);
+  for (const Arguments& option :
+       {Arguments{"--time-limit", "1min"}, {"--answer-rate", "50"}, {"--subnet", "10.0.0.0/8"}})
+    for (const Arguments& rest : {Arguments{"--lldp", table}, {"--dump", "net.txt"}}) {
+      Arguments words = option;
+      words.insert(words.end(), rest.begin(), rest.end());
+      const auto outcome = call(topology_discover_command, words);
+      EXPECT_EQ(outcome.status, 64) << option.front();
+      EXPECT_THAT(outcome.err, HasSubstr(option.front()));
+    }
+}
+
 TEST(DiscoverRecords, HalfAFileAndWhatIsNoneAreNamed) {
   const Dumps dumps;
   const auto half = dumps.put("leaf2.json", std::string_view(kLeaf1).substr(0, 100));

@@ -96,12 +96,22 @@ bool is_our_link(const std::filesystem::path& path) {
          (kind.st_uid == geteuid() || kind.st_uid == 0);
 }
 
+/// The name of a pipe or socket that is open, as /dev/fd/63 of a shell's >(...): its link leads to no path
+/// ("pipe:[1920137]").
+bool is_open_pipe(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto to = std::filesystem::read_symlink(path, error).native();
+  const auto& name = path.native();
+  return !error && to.find(":[") != std::string::npos &&
+         (name.starts_with("/proc/") || name.starts_with("/dev/fd/"));
+}
+
 /// Where a write to `path` ends up: the last of a chain of our symbolic links, also where it leads to nothing
-/// yet.
+/// yet; or the name of an open pipe.
 std::filesystem::path followed(std::filesystem::path path) {
   constexpr int kMaxLinks = 40;  // as Linux follows
   std::error_code error;
-  for (int link = 0; link < kMaxLinks && is_our_link(path); ++link) {
+  for (int link = 0; link < kMaxLinks && is_our_link(path) && !is_open_pipe(path); ++link) {
     const auto to = std::filesystem::read_symlink(path, error);
     if (error) break;
     path = to.is_absolute() ? to : path.parent_path() / to;
@@ -111,7 +121,9 @@ std::filesystem::path followed(std::filesystem::path path) {
 
 /// Into a device, or a pipe that somebody reads: one that nobody reads is an error.
 Result<void> write_through(const std::filesystem::path& path, std::string_view text) {
-  const OpenFile file(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  const int as_it_is = is_open_pipe(path) ? 0 : O_NOFOLLOW;
+  const OpenFile file(::open(path.c_str(), O_WRONLY | O_NONBLOCK | as_it_is | O_CLOEXEC));
+  if (file.number >= 0) fcntl(file.number, F_SETFL, 0);  // a slow reader of a pipe is waited for
   while (file.number >= 0 && !text.empty()) {
     const auto put = ::write(file.number, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
@@ -130,7 +142,8 @@ Result<void> write_text_file(const std::filesystem::path& given, std::string_vie
   const auto status = std::filesystem::symlink_status(path, unknown);
   if (std::filesystem::is_directory(status))
     return fail(ErrorKind::usage, "{} is a folder: expected a file", given.string());
-  const bool is_replaced = std::filesystem::is_regular_file(status) || std::filesystem::is_symlink(status);
+  const bool is_link = std::filesystem::is_symlink(status) && !is_open_pipe(path);
+  const bool is_replaced = std::filesystem::is_regular_file(status) || is_link;
   if (std::filesystem::exists(status) && !is_replaced) return write_through(path, text);
   auto beside = path;
   beside += fmt::format(".{}.part", getpid());

@@ -65,7 +65,6 @@ class LoadFindings {
   void run() {
     account_.assign(rounds_.flows().size(), Part::none);
     for (std::uint32_t i = 0; i < account_.size(); ++i) account_[i] = part_of(rounds_.flows()[i]);
-    gathered_ = where_the_unexplained_gather();
     for (const LoadSuspicion& suspicion : elimination_.suspicions()) name(suspicion);
     note_unexplained();
     note_untested();
@@ -148,6 +147,7 @@ class LoadFindings {
   }
 
   void name(const LoadSuspicion& suspicion) {
+    if (suspicion.comes_and_goes) return add_suspicion(gathered_on(suspicion));
     const ChannelId first = suspicion.alternatives.front().front();
     const Judged judged = judge(first, suspicion);
     Found found{.cause = judged.cause, .probability = suspicion.probability * judged.probability};
@@ -160,12 +160,10 @@ class LoadFindings {
       found.probability = std::min(found.probability, kMaybe);
       found.evidence.push_back("other channels of these paths, each with other traffic, may do the same");
     }
-    if (const auto other = comes_and_goes_beside(suspicion)) {
-      found.probability = std::min(found.probability, kMaybe);
+    if (suspicion.beside) {
       found.evidence.push_back(
-          fmt::format("all these flows also cross {}, where others are held back now and then: what comes "
-                      "and goes there would look the same",
-                      fabric_.name_of(Fabric::link_of(*other))));
+          fmt::format("all these flows also cross {}: what comes and goes there would look the same",
+                      fabric_.name_of(*suspicion.beside)));
     }
     const bool settled = found.alternatives.empty() && found.probability >= named_from(found.cause);
     for (const std::uint32_t i : suspicion.flows) account_[i] = settled ? Part::found : Part::open;
@@ -234,38 +232,16 @@ class LoadFindings {
     if (!hypothesis.again.empty()) report_.add(std::move(hypothesis));
   }
 
-  /// Flows held back by nothing that stays, on a channel that gathers them.
-  std::vector<Concentration> where_the_unexplained_gather() const {
+  /// Flows held back, by nothing that stays, on a channel that gathers them; as suspicions.
+  std::set<std::uint32_t> tell_of_what_comes_and_goes() {
     std::vector<Traversal> traversals;
     for (const LoadFlow& flow : rounds_.flows()) traversals.push_back({flow.channels, false});
     for (const std::uint32_t i : elimination_.unexplained()) {
       const LoadFlow& flow = rounds_.flows()[i];
       traversals[i].odd = flow.got < kDip * flow.offered && !flow.stalled && !flow.shared;
     }
-    return concentrations(fabric_, std::move(traversals), kMaxHeldBackByItself);
-  }
-
-  /// A channel that all flows of the suspicion cross too, and that gathers what is unexplained: a flow that
-  /// passed it whole does not clear it of having held back these.
-  std::optional<ChannelId> comes_and_goes_beside(const LoadSuspicion& suspicion) const {
-    for (const Concentration& gathered : gathered_)
-      for (const ChannelId channel : gathered.channels) {
-        const bool is_suspect = std::ranges::any_of(suspicion.alternatives, [channel](const auto& some) {
-          return std::ranges::binary_search(some, channel);
-        });
-        if (is_suspect) continue;
-        const auto crosses = [&](std::uint32_t i) {
-          return std::ranges::find(rounds_.flows()[i].channels, channel) != rounds_.flows()[i].channels.end();
-        };
-        if (!suspicion.flows.empty() && std::ranges::all_of(suspicion.flows, crosses)) return channel;
-      }
-    return std::nullopt;
-  }
-
-  /// As suspicions.
-  std::set<std::uint32_t> tell_of_what_comes_and_goes() {
     std::set<std::uint32_t> told;
-    for (const Concentration& found : gathered_) {
+    for (const Concentration& found : concentrations(fabric_, std::move(traversals), kMaxHeldBackByItself)) {
       const bool is_known = std::ranges::any_of(found.channels, [&](ChannelId channel) {
         return suspects_.contains(channel) || report_.speaks_of(channel);
       });
@@ -276,6 +252,13 @@ class LoadFindings {
       told.insert(found.odd.begin(), found.odd.end());
     }
     return told;
+  }
+
+  Concentration gathered_on(const LoadSuspicion& suspicion) const {
+    Concentration gathered{.channels = suspicion.alternatives.front(), .odd = suspicion.flows};
+    for (const ChannelId channel : gathered.channels)
+      gathered.crossed += static_cast<std::uint32_t>(rounds_.flows_over(channel).size());
+    return gathered;
   }
 
   void add_suspicion(const Concentration& one) {
@@ -351,7 +334,6 @@ class LoadFindings {
   Waits waits_;
   Report& report_;
   std::set<ChannelId> suspects_;
-  std::vector<Concentration> gathered_;
   std::vector<Part> account_;  // by flow
 };
 

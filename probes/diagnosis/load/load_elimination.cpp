@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "topology/model/fabric.hpp"
@@ -23,7 +24,9 @@ constexpr double kMinOther = 0.1;    // traffic, as a share of the capacity, tha
 constexpr double kPlanned = 0.95;    // of its capacity, what a plan offers a channel
 constexpr double kSureEnough = 6.0;  // nats
 constexpr double kNamed = 0.95;
-constexpr double kAlike = 0.05;  // of the likeliest: three nats; such an alternative is not told from it
+constexpr double kAlike = 0.05;   // of the likeliest: three nats; such an alternative is not told from it
+constexpr double kAtTimes = 2.0;  // nats: of seven slow channels one is slow at times
+constexpr double kOtherDirection = 1.5;  // nats, beside the first one's: one cable both ways
 constexpr std::size_t kMaxAlternatives = 12;
 constexpr std::size_t kMaxInSeries = 10;  // channels of a path that may carry traffic of others
 
@@ -52,6 +55,8 @@ LoadElimination::LoadElimination(const Fabric& fabric, const LoadRounds& rounds)
       if (could_scatter(channel, need.round)) need.candidates.push_back(channel);
   suspect(kFault + kWhimsical);
   explain_the_rest();
+  while (prefer_one_at_times()) {
+  }
   for (const Need& need : needs_) unexplained_.push_back(need.flow);
 }
 
@@ -279,6 +284,95 @@ void LoadElimination::explain_the_rest() {
     }
     return false;
   });
+}
+
+/// Cables that all flows of a suspicion cross and that are none of its alternatives, with those suspicions.
+std::map<LinkId, std::vector<std::size_t>> LoadElimination::cables_of_all_flows() const {
+  std::map<LinkId, std::vector<std::size_t>> over;
+  for (std::size_t s = 0; s < suspicions_.size(); ++s) {
+    const LoadSuspicion& suspicion = suspicions_[s];
+    if (suspicion.flows.empty() || suspicion.comes_and_goes) continue;
+    std::map<LinkId, std::size_t> crossed;
+    for (const std::uint32_t i : suspicion.flows)
+      for (const ChannelId channel : rounds_.flows()[i].channels) ++crossed[Fabric::link_of(channel)];
+    for (const auto& alternative : suspicion.alternatives)
+      for (const ChannelId channel : alternative) crossed.erase(Fabric::link_of(channel));
+    for (const auto& [link, flows] : crossed)
+      if (flows == suspicion.flows.size()) over[link].push_back(s);
+  }
+  return over;
+}
+
+/// Nats by which one cable that is slow at times explains better what these suspicions do, and what nothing
+/// explains. That it was slow in just these of its rounds has the odds of any other choice of as many (its
+/// share of the time is unknown: uniform).
+double LoadElimination::worth_of_one_at_times(LinkId cable,
+                                              const std::vector<std::size_t>& instead_of) const {
+  std::set<std::uint32_t> held;
+  std::set<ChannelId> ways;
+  double least = 1e300, others = 0;
+  const auto is_over = [cable](ChannelId channel) { return Fabric::link_of(channel) == cable; };
+  const auto add = [&](std::uint32_t i) {
+    const LoadFlow& flow = rounds_.flows()[i];
+    held.insert(flow.round);
+    least = std::min(least, flow.got);
+    std::ranges::copy_if(flow.channels, std::inserter(ways, ways.end()), is_over);
+  };
+  // Where many cables are slow, one more is nothing rare.
+  const auto elsewhere = static_cast<double>(suspicions_.size() - instead_of.size());
+  const double fault = std::max(kFault - std::log1p(elsewhere), 0.0);
+  std::set<LinkId> links;
+  for (const std::size_t s : instead_of) {
+    std::ranges::for_each(suspicions_[s].flows, add);
+    for (const ChannelId channel : suspicions_[s].alternatives.front())
+      others += links.insert(Fabric::link_of(channel)).second ? fault : std::min(fault, kOtherDirection);
+  }
+  for (const Need& need : needs_)
+    if (std::ranges::any_of(need.channels, is_over)) add(need.flow), others += need.disturbed;
+  std::set<std::uint32_t> whole;
+  for (const ChannelId channel : ways)
+    for (const std::uint32_t i : rounds_.flows_over(channel)) {
+      const LoadFlow& flow = rounds_.flows()[i];
+      if (!rounds_.held_back(flow) && flow.offered * rounds_.whole_share() > least) whole.insert(flow.round);
+    }
+  for (const std::uint32_t round : held) whole.erase(round);
+  const auto k = static_cast<double>(held.size()), n = k + static_cast<double>(whole.size());
+  const double choices = std::lgamma(n + 2) - std::lgamma(k + 1) - std::lgamma(n - k + 1);  // (n + 1) C(n, k)
+  const double its = kFault + kAtTimes + (ways.size() > 1 ? kOtherDirection : 0.0) + choices;
+  return others - its;
+}
+
+/// What one cable explains that is slow at times is not several that stay slow; where it is nearly as likely,
+/// these are no more than likely. False when nothing was replaced.
+bool LoadElimination::prefer_one_at_times() {
+  LinkId best;
+  double worth = 0;
+  const auto over = cables_of_all_flows();
+  for (const auto& [cable, suspicions] : over) {
+    const double its = worth_of_one_at_times(cable, suspicions);
+    if (its > worth) worth = its, best = cable;
+    for (const std::size_t s : suspicions)
+      if (posterior(-its) < suspicions_[s].probability)
+        suspicions_[s].probability = posterior(-its), suspicions_[s].beside = cable;
+  }
+  if (worth <= 0) return false;
+  const auto is_over = [best](ChannelId channel) { return Fabric::link_of(channel) == best; };
+  LoadSuspicion one{.probability = posterior(worth), .comes_and_goes = true};
+  for (const std::size_t s : over.at(best))
+    one.flows.insert(one.flows.end(), suspicions_[s].flows.begin(), suspicions_[s].flows.end());
+  std::erase_if(needs_, [&](const Need& need) {
+    const bool its = std::ranges::any_of(need.channels, is_over);
+    if (its) one.flows.push_back(need.flow);
+    return its;
+  });
+  std::set<ChannelId> ways;
+  for (const std::uint32_t i : one.flows)
+    std::ranges::copy_if(rounds_.flows()[i].channels, std::inserter(ways, ways.end()), is_over);
+  one.alternatives.emplace_back(ways.begin(), ways.end());
+  for (auto at = over.at(best).rbegin(); at != over.at(best).rend(); ++at)
+    suspicions_.erase(suspicions_.begin() + static_cast<std::ptrdiff_t>(*at));
+  suspicions_.push_back(std::move(one));
+  return true;
 }
 
 bool LoadElimination::is_tested(ChannelId channel) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "probes/diagnosis/load/culprits.hpp"
@@ -17,6 +18,10 @@ struct LoadSuspicion {
   std::vector<std::vector<ChannelId>> alternatives;  // likeliest first, channels ascending
   double probability = 0;            // that one of them is true, and not a passing disturbance
   std::vector<std::uint32_t> flows;  // that it explains
+  /// All of its flows cross this cable too, which would explain them were it slow at times.
+  std::optional<LinkId> beside = std::nullopt;
+  /// It passes flows whole at times: the likelier, as several others would have to be at fault in its place.
+  bool comes_and_goes = false;
 };
 
 class LoadElimination {
@@ -71,6 +76,9 @@ class LoadElimination {
   void leave_open(const std::vector<Explanation>& all, const std::vector<Need>& needs);
   void blame(const std::map<ChannelId, double>& probability);
   void explain_the_rest();
+  std::map<LinkId, std::vector<std::size_t>> cables_of_all_flows() const;
+  double worth_of_one_at_times(LinkId cable, const std::vector<std::size_t>& instead_of) const;
+  bool prefer_one_at_times();
 
   const LoadRounds& rounds_;
   std::vector<Seen> seen_;

@@ -103,5 +103,22 @@ TEST(FileText, ALinkIsFollowedAndWhatIsNoOrdinaryFileStaysWhatItIs) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe.path()));
 }
 
+TEST(FileText, MoreThanAPipeHoldsIsWrittenToItsEnd) {
+  const std::string all(1'000'000, 'x');
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  std::string came;
+  {
+    const std::jthread reader([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is full by then
+      came = read_text_file("/dev/fd/" + std::to_string(ends[0]), Bytes(2'000'000)).value_or("");
+    });
+    EXPECT_TRUE(write_text_file("/dev/fd/" + std::to_string(ends[1]), all));
+    close(ends[1]);
+  }
+  close(ends[0]);
+  EXPECT_EQ(came.size(), all.size());
+}
+
 }  // namespace
 }  // namespace weft::files

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <iterator>
 #include <thread>
 
@@ -78,10 +77,8 @@ Result<void> make_directory(const fs::path& directory, const std::string& net) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) return fail(ErrorKind::permission, "making {}: {}", directory.string(), error.message());
-  std::ofstream file(directory / "net", std::ios::binary);
-  file << net;
-  std::ofstream(directory / "opensm.conf") << kManagerSettings;
-  if (!file.flush()) return fail(ErrorKind::permission, "writing {}", (directory / "net").string());
+  WEFT_TRY_VOID(files::write_text_file(directory / "net", net));
+  WEFT_TRY_VOID(files::write_text_file(directory / "opensm.conf", kManagerSettings));
   fs::remove(directory / "console", error);
   if (mkfifo((directory / "console").c_str(), 0600) != 0)
     return fail(ErrorKind::permission, "making {}: error {}", (directory / "console").string(), errno);
