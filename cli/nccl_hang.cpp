@@ -58,6 +58,8 @@ Result<void> read_dumps(const fs::path& folder, nccl::HangInput& input) {
                 "{}: no files: expected dumps of PyTorch's Flight Recorder, as nccl_trace_rank_0 "
                 "(TORCH_NCCL_DEBUG_INFO_TEMP_FILE)",
                 folder.string());
+  nccl::DumpTree scratch;
+  std::string text;
   for (const fs::path& file : files) {
     const std::string name = outside_text(file.filename().string());
     const auto rank = nccl::rank_of_file(name);
@@ -65,12 +67,18 @@ Result<void> read_dumps(const fs::path& folder, nccl::HangInput& input) {
       input.lost.push_back({name, std::nullopt, "no rank at the end of its name"});
       continue;
     }
-    const auto text = files::read_text_file(file, Bytes(static_cast<std::int64_t>(nccl::kMaxDumpBytes)));
-    if (!text) {
-      input.lost.push_back({name, rank, outside_text(text.error().message)});
+    text.clear();
+    const auto got = files::read_pieces(file, [&](std::string_view piece) -> Result<void> {
+      if (text.size() + piece.size() > nccl::kMaxDumpBytes)
+        return fail(ErrorKind::invalid_input, "{}: more than {} bytes", name, nccl::kMaxDumpBytes);
+      text += piece;
+      return {};
+    });
+    if (!got) {
+      input.lost.push_back({name, rank, outside_text(got.error().message)});
       continue;
     }
-    auto dump = nccl::parse_flight_dump(*text);
+    auto dump = nccl::parse_flight_dump(text, scratch);
     if (dump)
       input.dumps.push_back({*rank, name, *std::move(dump)});
     else

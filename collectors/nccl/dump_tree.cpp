@@ -27,6 +27,13 @@ void DumpTree::append(DumpValue container, std::span<const DumpValue> values) {
   items_.insert(items_.end(), values.begin(), values.end());
 }
 
+void DumpTree::clear() {
+  items_.clear();
+  blocks_.clear();
+  texts_.clear();
+  root = {};
+}
+
 DumpValue DumpTree::first(DumpValue list) const {
   DumpValue found;
   items(list, [&](const DumpValue& item) {
@@ -110,14 +117,14 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-Result<DumpTree> read_json_dump(std::string_view text) {
+Result<void> read_json_dump(std::string_view text, DumpTree& into) {
   WEFT_TRY_VOID(
       check_json_limits(text, {.bytes = kMaxDumpBytes, .depth = kMaxJsonDepth, .values = kMaxDumpValues}));
-  DumpTree tree;
-  TreeBuilder builder(tree);
+  into.clear();
+  TreeBuilder builder(into);
   if (!nlohmann::json::sax_parse(text, &builder))
     return fail(ErrorKind::invalid_input, "{}", builder.why.empty() ? "no JSON" : builder.why);
-  return tree;
+  return {};
 }
 
 }  // namespace weft::nccl

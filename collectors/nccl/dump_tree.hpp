@@ -81,6 +81,9 @@ class DumpTree {
   DumpValue first(DumpValue list) const;
   std::size_t size(DumpValue list) const;
 
+  /// Forgets all values and keeps the memory for the next.
+  void clear();
+
   DumpValue root;
 
  private:
@@ -106,9 +109,9 @@ inline constexpr std::size_t kMaxDumpValues = 16'000'000;
 /// lists, tuples and dictionaries, those by which Python's pickle writes the same, and one function,
 /// torch.jit._pickle.build_intlist, which is a list. Error (invalid_input): offset and opcode of what is
 /// none of these, where the text is cut short or goes on behind its end, what is too large.
-Result<DumpTree> read_pickle(std::string_view text);
+Result<void> read_pickle(std::string_view text, DumpTree& into);
 
 /// Error (invalid_input): no JSON, or too large or deep.
-Result<DumpTree> read_json_dump(std::string_view text);
+Result<void> read_json_dump(std::string_view text, DumpTree& into);
 
 }  // namespace weft::nccl

@@ -81,6 +81,7 @@ class DumpDecoder {
     take_groups(groups);
     if (!entries.is(Kind::list) && !entries.is(Kind::none))
       return fail(ErrorKind::invalid_input, "'entries' is no list");
+    dump_.entries.reserve(tree_->size(entries));
     std::size_t number = 0;
     tree_->items(entries, [&](const DumpValue& entry) {
       if (!take_entry(entry)) why_ = fmt::format("entries[{}]: {}", number, why_);
@@ -358,13 +359,18 @@ std::string to_string(const Operation& operation) {
 }
 
 Result<FlightDump> parse_flight_dump(std::string_view text) {
+  DumpTree scratch;
+  return parse_flight_dump(text, scratch);
+}
+
+Result<FlightDump> parse_flight_dump(std::string_view text, DumpTree& scratch) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == text.npos) return fail(ErrorKind::invalid_input, "it is empty");
   const bool is_json = text[begin] == '{';
   if (!is_json && text[0] != '\x80')
     return fail(ErrorKind::invalid_input, "no Flight Recorder dump: neither pickle nor JSON");
-  WEFT_TRY(const DumpTree tree, is_json ? read_json_dump(text) : read_pickle(text));
-  return DumpDecoder(tree).decode();
+  WEFT_TRY_VOID(is_json ? read_json_dump(text, scratch) : read_pickle(text, scratch));
+  return DumpDecoder(scratch).decode();
 }
 
 std::optional<Rank> rank_of_file(std::string_view name) {

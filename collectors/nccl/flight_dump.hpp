@@ -13,6 +13,8 @@
 
 namespace weft::nccl {
 
+class DumpTree;
+
 /// Of a job, not of a communicator.
 using Rank = std::uint32_t;
 inline constexpr Rank kMaxRank = 999'999;
@@ -73,6 +75,8 @@ struct FlightDump {
 /// Errors (invalid_input): what read_pickle or read_json_dump refuse, another version, members that are not
 /// what they should be.
 Result<FlightDump> parse_flight_dump(std::string_view text);
+/// The same for dump after dump: `scratch` keeps its memory from one to the next.
+Result<FlightDump> parse_flight_dump(std::string_view text, DumpTree& scratch);
 
 /// The number at the end of a file's name, as in nccl_trace_rank_17 (or 17.json); absent: none, or above
 /// kMaxRank.

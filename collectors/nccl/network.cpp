@@ -307,7 +307,8 @@ class PathEvidence {
                         "{:.2f}",
                         fabric.name_of(node), group.confidence));
     for (const auto& group : diagnosis.ambiguous)
-      if (found.alternatives.size() < kMaxSets) add_set(group, found.alternatives.emplace_back());
+      if (found.alternatives.size() < kMaxSets && !is_one_link(group))
+        add_set(group, found.alternatives.emplace_back());
     for (const OpenSet& set : diagnosis.sets) {
       if (found.alternatives.size() == kMaxSets) break;
       std::vector<std::string> names;
@@ -316,6 +317,13 @@ class PathEvidence {
       names.erase(std::ranges::unique(names).begin(), names.end());
       found.alternatives.push_back(std::move(names));
     }
+  }
+
+  /// Its two directions: the link is known, and told with its finding.
+  static bool is_one_link(const std::vector<ChannelId>& channels) {
+    return std::ranges::all_of(channels, [&](ChannelId channel) {
+      return Fabric::link_of(channel) == Fabric::link_of(channels.front());
+    });
   }
 
   struct Inbound {

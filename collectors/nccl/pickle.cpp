@@ -48,9 +48,9 @@ enum class Op : std::uint8_t {
 
 class PickleMachine {
  public:
-  explicit PickleMachine(std::string_view text) : text_(text) {}
+  PickleMachine(std::string_view text, DumpTree& tree) : text_(text), tree_(tree) {}
 
-  Result<DumpTree> run() {
+  Result<void> run() {
     if (text_.size() < 2 || text_[0] != '\x80') return fail(ErrorKind::invalid_input, "it is no pickle");
     if (text_[1] != 2)
       return fail(ErrorKind::invalid_input,
@@ -69,7 +69,7 @@ class PickleMachine {
     if (at_ != text_.size())
       return fail(ErrorKind::invalid_input, "offset {}: it goes on for {} bytes behind its end", at_,
                   text_.size() - at_);
-    return std::move(tree_);
+    return {};
   }
 
  private:
@@ -268,7 +268,7 @@ class PickleMachine {
   bool done_ = false;
   bool is_cut_ = false;
   std::string why_;
-  DumpTree tree_;
+  DumpTree& tree_;
   std::vector<DumpValue> stack_;
   std::vector<std::size_t> marks_;
   std::size_t mark_ = 0;  // the last one taken off
@@ -277,10 +277,11 @@ class PickleMachine {
 
 }  // namespace
 
-Result<DumpTree> read_pickle(std::string_view text) {
+Result<void> read_pickle(std::string_view text, DumpTree& into) {
   if (text.size() > kMaxDumpBytes)
     return fail(ErrorKind::invalid_input, "{} bytes: expected {} at most", text.size(), kMaxDumpBytes);
-  return PickleMachine(text).run();
+  into.clear();
+  return PickleMachine(text, into).run();
 }
 
 }  // namespace weft::nccl

@@ -115,7 +115,7 @@ std::pair<double, double> cost_of(const std::string& command) {
 void costs(bench::Figures& figures) {
   constexpr nccl::Rank kRanks = 1024;
   constexpr std::size_t kEntries = 2000;
-  constexpr std::size_t kFrames = 30;
+  constexpr std::size_t kFrames = 150;
   const auto scratch = os::ScratchDirectory::make();
   if (!scratch) return fmt::print("    {}\n", scratch.error().message);
   std::uintmax_t bytes = 0;

@@ -128,6 +128,11 @@ class Builder {
     }
     return {};
   }
+  const std::string& ranks_of(GroupKind kind, Rank rank) {
+    std::string& text = ranks_texts_[group_name(kind, rank)];
+    if (text.empty()) text = fmt::format("[{}]", fmt::join(members(kind, rank), ", "));
+    return text;
+  }
   static std::string description(GroupKind kind) {
     return kind == GroupKind::tensor ? "tp" : kind == GroupKind::data ? "dp" : "default_pg";
   }
@@ -193,15 +198,19 @@ class Builder {
     }
     // What hangs is the group of the faulty rank or, of the network, one of the groups.
     const Rank of = victim_.value_or(0);
-    for (std::size_t i = hung_; i < hung_ + 6; ++i)
+    for (std::size_t i = hung_; i < hung_ + 6; ++i) {
+      std::map<std::string, bool> all_here;
       for (Rank rank = 0; rank < world_; ++rank) {
-        if (position_[rank] != i) continue;
-        const auto group = members(calls_[i].kind, rank);
-        bool all_here = true;
-        for (const Rank other : group) all_here = all_here && position_[other] >= i;
-        const bool hung = network() ? i == hung_ : std::ranges::count(group, of) > 0;
-        if (all_here && !hung) position_[rank] = i + 1;
+        bool& here = all_here.try_emplace(group_name(calls_[i].kind, rank), true).first->second;
+        here = here && position_[rank] >= i;
       }
+      const auto faulty = group_name(calls_[i].kind, of);
+      for (Rank rank = 0; rank < world_; ++rank) {
+        const auto name = group_name(calls_[i].kind, rank);
+        const bool hung = network() ? i == hung_ : name == faulty;
+        if (position_[rank] == i && all_here[name] && !hung) position_[rank] = i + 1;
+      }
+    }
   }
 
   bool is_lost(double share) { return share > 0 && uniform(0, 1) < share; }
@@ -223,7 +232,7 @@ class Builder {
     for (const GroupKind kind : {GroupKind::world, GroupKind::tensor, GroupKind::data}) {
       const std::string name = group_name(kind, rank);
       out.text(name).dict().text("name").text(name).text("desc").text(description(kind));
-      out.text("ranks").text(fmt::format("[{}]", fmt::join(members(kind, rank), ", "))).end_dict();
+      out.text("ranks").text(ranks_of(kind, rank)).end_dict();
     }
     out.end_dict().text("pg_status").dict().end_dict().text("entries").list();
     const std::size_t at = position_[rank];
@@ -356,10 +365,16 @@ class Builder {
       one.quiet = later.quiet = seconds(uniform(0, 0.05));
       return;
     }
-    // The calls before the one that hangs ended a moment before; who has not used its queue pair since says
-    // nothing of the fault.
-    one.quiet = seconds(stalled_s + (draw(4) == 0 ? uniform(0.05, 3) : -uniform(0, 0.01)) - 3);
-    later.quiet = *one.quiet + apart;
+    if (spec_->fault == JobFault::loss) {
+      // The job crawls: what does not cross the channel waits for what does, and moves in between.
+      one.quiet = later.quiet = seconds(uniform(0, 4));
+      later.bytes += qp.data ? draw(4'000'000) : draw(4'000);
+    } else {
+      // The calls before the one that hangs ended a moment before; who has not used its queue pair since says
+      // nothing of the fault.
+      one.quiet = seconds(stalled_s + (draw(4) == 0 ? uniform(0.05, 3) : -uniform(0, 0.01)) - 3);
+      later.quiet = *one.quiet + apart;
+    }
     if (!network() || !qp.crosses) return;
     if (spec_->fault == JobFault::black_hole) {
       one.outstanding = later.outstanding = 1 + draw(8);
@@ -370,7 +385,6 @@ class Builder {
     // Go-back-N over a lossy channel: a last packet lost costs a time-out of 4.3 s, others little.
     one.outstanding = later.outstanding = 1 + draw(8);
     later.oldest = seconds(uniform(0.05, 8));
-    later.bytes += draw(4'000'000);
   }
 
   const HungJobSpec* spec_;
@@ -382,24 +396,30 @@ class Builder {
   std::size_t hung_ = 0;
   std::optional<Rank> victim_;
   std::vector<std::size_t> position_;
+  std::map<std::string, std::string> ranks_texts_;
   std::vector<Qp> qps_;
   std::vector<std::vector<ChannelId>> ways_;  // of qps_
 };
 
 }  // namespace
 
+PickleWriter& PickleWriter::memo(char byte, char whole, std::uint32_t index) {
+  return index < 256 ? op(byte).op(static_cast<char>(index)) : op(whole).bytes(index);
+}
+
+std::uint32_t PickleWriter::keep() {
+  memo('q', 'r', next_);
+  return next_++;
+}
+
+PickleWriter& PickleWriter::again(std::uint32_t kept) { return memo('h', 'j', kept); }
+
 PickleWriter& PickleWriter::text(const std::string& value) {
-  const auto put = [&](char byte, char whole, std::uint32_t index) {
-    return index < 256 ? op(byte).op(static_cast<char>(index)) : op(whole).bytes(index);
-  };
-  const auto [at, is_new] = kept_.try_emplace(value, static_cast<std::uint32_t>(kept_.size()));
-  if (!is_new) {
-    put('h', 'j', at->second);
-    return *this;
-  }
+  const auto [at, is_new] = kept_.try_emplace(value, next_);
+  if (!is_new) return again(at->second);
   op('X').bytes(static_cast<std::uint32_t>(value.size()));
   out_ += value;
-  put('q', 'r', at->second);
+  keep();
   return *this;
 }
 
@@ -444,18 +464,19 @@ std::string large_dump(Rank rank, std::size_t entries, std::size_t frames) {
   for (int i = 1; i < 1024; ++i) all += fmt::format(", {}", i);
   out.text("name").text("0").text("desc").text("default_pg").text("ranks").text(all + "]");
   out.end_dict().end_dict().text("entries").list();
+  std::vector<std::uint32_t> kept;  // frames, which all entries share
   for (std::size_t i = 0; i < entries; ++i) {
     const auto number = static_cast<std::int64_t>(i + 1);
     out.dict().text("frames").list();
-    for (std::size_t f = 0; f < frames; ++f)
-      out.dict()
-          .text("name")
-          .text(fmt::format("forward_{}", f))
-          .text("filename")
-          .text(fmt::format("/opt/train/model/layer_{}.py", f % 7))
-          .text("line")
-          .whole(static_cast<std::int64_t>(400 + f))
-          .end_dict();
+    for (std::size_t f = 0; f < frames; ++f) {
+      if (f < kept.size()) {
+        out.again(kept[f]);
+        continue;
+      }
+      out.dict().text("name").text(fmt::format("forward_{}", f)).text("filename");
+      out.text(fmt::format("/opt/train/model/layer_{}.py", f % 7)).text("line");
+      kept.push_back(out.whole(static_cast<std::int64_t>(400 + f)).end_dict().keep());
+    }
     out.end_list().text("record_id").whole(number).text("pg_id").whole(0);
     out.text("process_group").text("0").text("default_pg").pair().text("collective_seq_id").whole(number);
     out.text("p2p_seq_id")

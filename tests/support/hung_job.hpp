@@ -32,6 +32,9 @@ class PickleWriter {
     out_ += code;
     return *this;
   }
+  /// Keeps what was written last, as PyTorch does with what it will write again; and refers to it.
+  std::uint32_t keep();
+  PickleWriter& again(std::uint32_t kept);
   std::string end() && {
     out_ += '.';
     return std::move(out_);
@@ -43,7 +46,10 @@ class PickleWriter {
     out_.append(reinterpret_cast<const char*>(&value), sizeof value);
     return *this;
   }
+  PickleWriter& memo(char byte, char whole, std::uint32_t index);
+
   std::string out_;
+  std::uint32_t next_ = 0;
   std::map<std::string, std::uint32_t> kept_;
 };
 
