@@ -181,6 +181,17 @@ class Explanation {
           fmt::format("unknown, because {} of {} ranks left no dump that can be used; of the others "
                       "nothing hangs",
                       without_dump_.size(), job_.ranks().size()));
+    if (job_.unplaced() > 0)
+      return conclude(HangCause::unknown,
+                      fmt::format("unknown, because {} collectives are not completed whose group the dumps "
+                                  "contradict each other about",
+                                  job_.unplaced()));
+    for (const JobGroup& group : job_.groups())
+      if (!group.members_known)
+        return conclude(HangCause::unknown,
+                        fmt::format("unknown, because the dumps do not say who is in {}; of "
+                                    "those that there are nothing hangs",
+                                    group.title()));
     if (found_.transfers > 0)
       return conclude(HangCause::unknown,
                       fmt::format("unknown, because {} transfers between two ranks are not completed, and no "

@@ -231,6 +231,14 @@ std::vector<Rank> Job::ranks_without_dump() const {
   return all;
 }
 
+std::size_t Job::unplaced() const {
+  std::size_t count = 0;
+  for (const auto& [rank, read] : read_)
+    count += static_cast<std::size_t>(std::ranges::count_if(
+        read.blocked, [&](const Elsewhere& one) { return one.group >= groups_.size(); }));
+  return count;
+}
+
 std::string rank_list(const std::vector<Rank>& ranks, std::size_t most) {
   const std::size_t shown = ranks.size() <= most + 1 ? ranks.size() : most;
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";

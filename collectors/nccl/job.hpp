@@ -99,6 +99,8 @@ class Job {
   /// What is not known, a sentence each.
   const std::vector<std::string>& remarks() const { return remarks_; }
   std::vector<Rank> ranks_without_dump() const;
+  /// Entries that are not completed, of groups whose members the dumps contradict each other about.
+  std::size_t unplaced() const;
 
  private:
   struct Read {
