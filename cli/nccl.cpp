@@ -16,7 +16,7 @@ constexpr std::array<Command, 1> kWords{{
 
 const WordGroup& nccl_words() {
   static const WordGroup words{"nccl", "jobs that communicate by NCCL: why one hangs", kWords,
-                               "  weft nccl hang dumps/ --ras localhost:28028\n"};
+                               "  weft nccl hang traces/ --ras localhost:28028\n"};
   return words;
 }
 

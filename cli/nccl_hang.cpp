@@ -26,9 +26,9 @@ constexpr std::size_t kMaxDumps = 200'000;  // files of a directory: above any j
 constexpr Bytes kMaxFileBytes(512'000'000);
 
 constexpr const char* kExamples =
-    "  weft nccl hang dumps/                    # nccl_trace_rank_0, nccl_trace_rank_1 ...\n"
-    "  weft nccl hang dumps/ --ras gpu1:28028 -o json\n"
-    "  weft nccl hang dumps/ --qps qps/ --fabric fabric.yaml --paths paths.json\n";
+    "  weft nccl hang traces/                   # nccl_trace_rank_0, nccl_trace_rank_1 ...\n"
+    "  weft nccl hang traces/ --ras gpu1:28028 -o json\n"
+    "  weft nccl hang traces/ --qps qps/ --fabric fabric.yaml --paths map.json\n";
 
 /// The ordinary files of a directory by name, or the file itself.
 Result<std::vector<fs::path>> files_in(const fs::path& place, std::string_view option) {
@@ -117,7 +117,7 @@ Result<void> read_qps(const std::vector<std::string>& places, nccl::HangInput& i
 
 Result<int> run(const po::variables_map& values) {
   const auto folder = text_option(values, "dumps");
-  if (!folder) return fail(ErrorKind::usage, "which dumps? as in: weft nccl hang dumps/");
+  if (!folder) return fail(ErrorKind::usage, "which dumps? as in: weft nccl hang traces/");
   WEFT_TRY(const bool json, wants_json(values));
   const auto fabric_path = text_option(values, "fabric");
   const auto paths_path = text_option(values, "paths");

@@ -39,7 +39,7 @@ bool names_link(const HungJob& job, const nccl::HangVerdict& told) {
 }
 
 void judge(const Kind& kind, JobFault fault, std::uint64_t seed, Tally& tally) {
-  HungJobSpec spec{.fault = fault, .seed = seed, .lost_dumps = 0.01, .cut_dumps = 0.005};
+  HungJobSpec spec{.fault = fault, .seed = seed, .lost_dumps = 0.01, .cut_dumps = 0.005, .lost_tables = 0.03};
   const HungJob job(spec);
   auto input = job.input();
   const nccl::HangFabric fabric{&job.fabric, &job.paths, nullptr};

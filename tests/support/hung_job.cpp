@@ -346,6 +346,8 @@ class Builder {
       tables[2 * qp.host].qps.push_back(std::move(one));
       tables[2 * qp.host + 1].qps.push_back(std::move(later));
     }
+    for (std::size_t i = 0; i < tables.size(); i += 2)
+      if (is_lost(spec_->lost_tables)) tables[i].qps.clear(), tables[i + 1].qps.clear();
     for (const auto& table : tables)
       job_->tables.push_back(nccl::qp_table_json(table, {.tool_version = "test"}));
   }

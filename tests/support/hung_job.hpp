@@ -76,6 +76,7 @@ struct HungJobSpec {
   std::size_t entries = 40;  // of a dump
   double lost_dumps = 0;     // share of dumps that are missing
   double cut_dumps = 0;      // share that are cut short
+  double lost_tables = 0;    // share of hosts without tables of queue pairs
   bool with_qps = true;
   bool with_ras = true;
 };
