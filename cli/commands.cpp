@@ -16,6 +16,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
+#include "cli/nccl.hpp"
 #include "cli/options.hpp"
 #include "cli/report.hpp"
 #include "cli/topology.hpp"
@@ -51,6 +52,7 @@ constexpr auto kCommands = std::to_array<Command>({
     with_words({"gate", "on a host: whether a job should start there", gate_command, gate_options},
                gate_words),
     {"report", "what a watcher kept: incidents, cables at fault, history", report_command, report_options},
+    {"nccl", "jobs that communicate by NCCL: why one hangs", nccl_command, nccl_words},
     {"topology", "look at, check and write fabric files", topology_command, topology_words},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},
     {"mute", "suppress the alerts of a watcher for links and nodes, as in planned work", mute_command,

@@ -118,6 +118,8 @@ PasteBoard::PasteBoard() {
   std::filesystem::create_directory(folder / "dumps");
   std::filesystem::copy_file(WEFT_SOURCE_DIR "/tests/fuzz/corpus/cable_record/lldpcli.json",
                              folder / "dumps/leaf1.json");
+  std::filesystem::copy(WEFT_SOURCE_DIR "/tests/data/nccl", folder / "traces");
+  std::filesystem::copy(WEFT_SOURCE_DIR "/tests/fuzz/corpus/qp_table", folder / "qps");
   std::filesystem::create_directory(folder / "bin");
   std::filesystem::create_symlink(WEFT_BINARY_DIR "/weft", folder / "bin/weft");
   for (const char* launcher : {"ssh", "srun"})

@@ -1,0 +1,183 @@
+// `weft nccl hang`: why a job hangs, of the dumps of its ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "cli/exit_status.hpp"
+#include "cli/nccl.hpp"
+#include "cli/options.hpp"
+#include "cli/ras_query.hpp"
+#include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "collectors/nccl/dump_tree.hpp"
+#include "collectors/nccl/hang_report.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/path_map_json.hpp"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxDumps = 200'000;  // files of a directory: above any job so far
+constexpr Bytes kMaxFileBytes(512'000'000);
+
+constexpr const char* kExamples =
+    "  weft nccl hang traces/                   # nccl_trace_rank_0, nccl_trace_rank_1 ...\n"
+    "  weft nccl hang traces/ --ras gpu1:28028 -o json\n"
+    "  weft nccl hang traces/ --qps qps/ --fabric fabric.yaml --paths map.json\n";
+
+/// The ordinary files of a directory by name, or the file itself.
+Result<std::vector<fs::path>> files_in(const fs::path& place, std::string_view option) {
+  std::error_code error;
+  const auto status = fs::status(place, error);
+  if (!fs::exists(status))
+    return fail(ErrorKind::not_found, "{}{}: no such file or directory", option, place.string());
+  if (!fs::is_directory(status)) return std::vector{place};
+  std::vector<fs::path> all;
+  for (fs::directory_iterator at(place, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unknown;
+    if (at->path().filename().string().starts_with('.') || !at->is_regular_file(unknown)) continue;
+    all.push_back(at->path());
+    if (all.size() > kMaxDumps)
+      return fail(ErrorKind::invalid_input, "{}{}: more than {} files", option, place.string(), kMaxDumps);
+  }
+  if (error) return fail(ErrorKind::permission, "{}{}: {}", option, place.string(), error.message());
+  std::ranges::sort(all);
+  return all;
+}
+
+/// A dump that cannot be read is a rank less, never the end.
+Result<void> read_dumps(const fs::path& folder, nccl::HangInput& input) {
+  WEFT_TRY(const auto files, files_in(folder, ""));
+  if (files.empty())
+    return fail(ErrorKind::not_found,
+                "{}: no files: expected dumps of PyTorch's Flight Recorder, as nccl_trace_rank_0 "
+                "(TORCH_NCCL_DEBUG_INFO_TEMP_FILE)",
+                folder.string());
+  nccl::DumpTree scratch;
+  std::string text;
+  for (const fs::path& file : files) {
+    const std::string name = outside_text(file.filename().string());
+    const auto rank = nccl::rank_of_file(name);
+    if (!rank) {
+      input.lost.push_back({name, std::nullopt, "no rank at the end of its name"});
+      continue;
+    }
+    text.clear();
+    const auto got = files::read_pieces(file, [&](std::string_view piece) -> Result<void> {
+      if (text.size() + piece.size() > nccl::kMaxDumpBytes)
+        return fail(ErrorKind::invalid_input, "{}: more than {} bytes", name, nccl::kMaxDumpBytes);
+      text += piece;
+      return {};
+    });
+    if (!got) {
+      input.lost.push_back({name, rank, outside_text(got.error().message)});
+      continue;
+    }
+    auto dump = nccl::parse_flight_dump(text, scratch);
+    if (dump)
+      input.dumps.push_back({*rank, name, *std::move(dump)});
+    else
+      input.lost.push_back({name, rank, dump.error().message});
+  }
+  return {};
+}
+
+/// RAS that does not answer, or answers nonsense, is told and is no reason to end.
+Result<void> read_ras(const std::string& place, nccl::HangInput& input) {
+  WEFT_TRY(const auto from, find_ras(place));
+  const auto text = from.is_file ? files::read_text_file(place, kMaxFileBytes) : ask_ras(from);
+  auto report = text ? nccl::parse_ras(*text) : Result<nccl::RasReport>(pass_on(text));
+  if (report)
+    input.ras = *std::move(report);
+  else
+    input.lost.push_back({"RAS " + place, std::nullopt, outside_text(report.error().message)});
+  return {};
+}
+
+Result<void> read_qps(const std::vector<std::string>& places, nccl::HangInput& input) {
+  for (const std::string& place : places) {
+    WEFT_TRY(const auto files, files_in(place, "--qps "));
+    for (const fs::path& file : files) {
+      const std::string name = outside_text(file.string());
+      const auto text = files::read_text_file(file, kMaxFileBytes);
+      auto table = text ? nccl::parse_qp_table(*text, name) : Result<nccl::QpTable>(pass_on(text));
+      if (table)
+        input.qps.push_back(*std::move(table));
+      else
+        input.lost.push_back({"queue pairs", std::nullopt, outside_text(table.error().message)});
+    }
+  }
+  return {};
+}
+
+Result<int> run(const po::variables_map& values) {
+  const auto folder = text_option(values, "dumps");
+  if (!folder) return fail(ErrorKind::usage, "which dumps? as in: weft nccl hang traces/");
+  WEFT_TRY(const bool json, wants_json(values));
+  const auto fabric_path = text_option(values, "fabric");
+  const auto paths_path = text_option(values, "paths");
+  if (paths_path && !fabric_path)
+    return fail(ErrorKind::usage, "--paths {}: it needs --fabric FABRIC.yaml, whose links it names",
+                *paths_path);
+  std::optional<files::FabricFile> fabric;
+  std::optional<PathMap> paths;
+  if (fabric_path) {
+    WEFT_TRY(auto file, load_fabric_file(*fabric_path));
+    fabric = std::move(file);
+  }
+  if (paths_path) {
+    WEFT_TRY(const auto text, files::read_text_file(*paths_path, kMaxFileBytes));
+    WEFT_TRY(auto map, files::parse_path_map(fabric->fabric, text, *paths_path));
+    paths = std::move(map);
+  }
+  nccl::HangInput input;
+  if (values.count("qps")) WEFT_TRY_VOID(read_qps(values["qps"].as<std::vector<std::string>>(), input));
+  if (const auto place = text_option(values, "ras")) WEFT_TRY_VOID(read_ras(*place, input));
+  WEFT_TRY_VOID(read_dumps(*folder, input));
+  std::optional<nccl::HangFabric> where;
+  if (fabric) where = {&fabric->fabric, paths ? &*paths : nullptr, &fabric->addresses};
+  const auto verdict = nccl::explain_hang(input, where);
+  fmt::print("{}",
+             json ? nccl::hang_json(verdict, stamp_now()) : nccl::hang_text(verdict, terminal_columns()));
+  return exit_status(verdict.verdict);
+}
+
+}  // namespace
+
+OptionParser nccl_hang_options() {
+  OptionParser parser(
+      "weft nccl hang DIR [--ras HOST:PORT] [--qps PLACE] [--fabric FABRIC.yaml] [-o json]",
+      "Says why a job hangs, of the Flight Recorder dumps of its ranks (pickle or JSON): a rank that never "
+      "entered a collective, is dead, is stuck or called another operation; or the network, and which link. "
+      "The exit status is 0 where nothing hangs, 1 where the job is slow, 2 where a cause is named, 3 where "
+      "it is not known.",
+      kExamples);
+  parser.options().add_options()("dumps", po::value<std::string>()->value_name("DIR"),
+                                 "the dumps, a file a rank, its number at the end of the name")(
+      "ras", po::value<std::string>()->value_name("HOST:PORT|FILE"),
+      "NCCL's RAS: asked at this address (its usual port is 28028), or a saved answer")(
+      "qps", po::value<std::vector<std::string>>()->composing()->value_name("FILE|DIR"),
+      "tables of queue pairs (weft.qps/1); two of a host, some seconds apart, tell what moves")(
+      "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric file, to name links")(
+      "paths", po::value<std::string>()->value_name("PATHS.json"),
+      "which path each label takes: a map of weft trace -o json");
+  parser.positional("dumps", 1);
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
+int nccl_hang_command(const Arguments& arguments) {
+  const auto parser = nccl_hang_options();
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto status = run(*values);
+  return status ? *status : report(status.error());
+}
+
+}  // namespace weft::cli

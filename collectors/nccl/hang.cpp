@@ -1,0 +1,256 @@
+#include "collectors/nccl/hang.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "collectors/nccl/network.hpp"
+#include "collectors/nccl/suspects.hpp"
+
+namespace weft::nccl {
+namespace {
+
+constexpr std::array<std::pair<HangCause, std::string_view>, 10> kNames{{
+    {HangCause::none, "none"},
+    {HangCause::never_entered, "never_entered"},
+    {HangCause::dead, "dead"},
+    {HangCause::host, "host"},
+    {HangCause::mismatch, "mismatch"},
+    {HangCause::order, "order"},
+    {HangCause::network, "network"},
+    {HangCause::slow_rank, "slow_rank"},
+    {HangCause::slow_network, "slow_network"},
+    {HangCause::unknown, "unknown"},
+}};
+
+Verdict verdict_of(HangCause cause) {
+  switch (cause) {
+    case HangCause::none:
+      return Verdict::healthy;
+    case HangCause::slow_rank:
+    case HangCause::slow_network:
+      return Verdict::degraded;
+    case HangCause::unknown:
+      return Verdict::unknown;
+    case HangCause::never_entered:
+    case HangCause::dead:
+    case HangCause::host:
+    case HangCause::mismatch:
+    case HangCause::order:
+    case HangCause::network:
+      return Verdict::failed;
+  }
+  return Verdict::unknown;
+}
+
+class Explanation {
+ public:
+  Explanation(const HangInput& input, const std::optional<HangFabric>& fabric)
+      : input_(&input), fabric_(&fabric), job_(input), qps_(input, job_), found_(find_suspects(job_)) {}
+
+  HangVerdict explain() && {
+    told_.missing = job_.remarks();
+    for (std::string& remark : qps_.remarks()) told_.missing.push_back(std::move(remark));
+    tell_missing_dumps();
+    const bool moves = qps_.moving() > 0;
+    if (found_.suspicion && !moves) {
+      blame_rank(*found_.suspicion);
+      if (qps_.stalled() > 0)
+        told_.missing.push_back(
+            fmt::format("{} queue pairs have work that is not acknowledged: ask again once this is mended",
+                        qps_.stalled()));
+    } else if (qps_.stalled() > 0) {
+      blame_network(false);
+    } else if (const auto slow = find_slow_ranks(job_); slow && (moves || !found_.group)) {
+      blame_slow(*slow);
+    } else if (qps_.busy() > 0) {
+      blame_network(true);
+    } else if (found_.group) {
+      conclude(HangCause::unknown, why_unknown(moves));
+    } else {
+      nothing_hangs();
+    }
+    if (found_.group) tell_collective(*found_.group);
+    if (told_.cause != HangCause::none) tell_limits();
+    return std::move(told_);
+  }
+
+ private:
+  void conclude(HangCause cause, std::string sentence) {
+    told_.cause = cause;
+    told_.verdict = verdict_of(cause);
+    told_.sentence = std::move(sentence);
+  }
+
+  void tell_missing_dumps() {
+    without_dump_ = job_.ranks_without_dump();
+    for (const LostDump& lost : input_->lost)
+      if (told_.missing.size() < 12) told_.missing.push_back(fmt::format("{}: {}", lost.file, lost.why));
+    if (!without_dump_.empty())
+      told_.missing.push_back(fmt::format("of {} of {} ranks no dump can be used: {}", without_dump_.size(),
+                                          job_.ranks().size(), rank_list(without_dump_)));
+  }
+
+  void blame_rank(const Suspicion& suspicion) {
+    conclude(suspicion.cause, suspicion.sentence);
+    told_.ranks = suspicion.ranks;
+    told_.evidence = suspicion.evidence;
+    if (found_.group)
+      for (const Member& member : job_.groups()[*found_.group].members)
+        if (member.blocked && !std::ranges::binary_search(suspicion.ranks, member.rank))
+          told_.victims.push_back(member.rank);
+  }
+
+  void blame_slow(const Suspicion& suspicion) {
+    conclude(suspicion.cause, suspicion.sentence);
+    told_.ranks = suspicion.ranks;
+    told_.evidence = suspicion.evidence;
+  }
+
+  void blame_network(bool slow) {
+    const std::size_t count = slow ? qps_.busy() : qps_.stalled();
+    const auto what =
+        slow ? fmt::format("{} of {} queue pairs always have work under way", count, qps_.count())
+             : fmt::format("{} of {} queue pairs have work under way that nobody acknowledges", count,
+                           qps_.count());
+    const HangCause cause = slow ? HangCause::slow_network : HangCause::network;
+    NetworkFindings found;
+    if (*fabric_) found = qps_.locate(**fabric_, slow);
+    told_.evidence.push_back(what);
+    told_.evidence.insert(told_.evidence.end(), found.evidence.begin(), found.evidence.end());
+    told_.alternatives = found.alternatives;
+    if (!slow) told_.victims = qps_.waiting();
+    if (!found.host.empty())
+      return conclude(HangCause::host,
+                      fmt::format("host {} acknowledges nothing on any of its NICs: it is down "
+                                  "or cut off, no single link is at fault",
+                                  found.host));
+    if (found.links.size() == 1) {
+      const SuspectLink& link = found.links.front();
+      told_.links = found.links;
+      return conclude(
+          cause, fmt::format("{}: link {}{}, with confidence {:.2f}: {}",
+                             slow ? "the network is slow" : "the network", link.link,
+                             link.from.empty() ? "" : " (sent by " + link.from + ")", link.confidence, what));
+    }
+    if (!found.links.empty()) {
+      told_.links = found.links;
+      return conclude(cause, fmt::format("the network, at {} links: {}", found.links.size(), what));
+    }
+    if (!*fabric_)
+      told_.missing.emplace_back("which link: --fabric and --paths lead from queue pairs to links");
+    const char* const where = !*fabric_ ? "which link is not known without --fabric"
+                              : !found.alternatives.empty()
+                                  ? "one of several links, which the paths do not tell apart"
+                                  : "no link explains them";
+    // Work that nobody acknowledges is the network's, wherever; work that takes long is not proven so.
+    if (slow || (*fabric_ && found.alternatives.empty()))
+      return conclude(HangCause::unknown, fmt::format("unknown, because {}, and {}", what, where));
+    conclude(cause, fmt::format("the network, {}: {}", where, what));
+  }
+
+  std::string why_unknown(bool moves) const {
+    const JobGroup& group = job_.groups()[*found_.group];
+    if (moves)
+      return "unknown, because the job moves, and neither a rank nor a link is slower than the others";
+    std::vector<Rank> silent;
+    for (const Member& member : group.members)
+      if (!member.has_dump) silent.push_back(member.rank);
+    const auto at = fmt::format("collective {} of {}", *group.hangs_at, group.title());
+    if (!silent.empty())
+      return fmt::format(
+          "unknown, because {} of the {} ranks of {} left no dump that can be used ({}), and the "
+          "others wait in {}",
+          silent.size(), group.members.size(), group.title(), rank_list(silent), at);
+    if (!found_.why.empty()) return "unknown, because " + found_.why;
+    return fmt::format(
+        "unknown, because all {} ranks entered {} and none differs: {}", group.members.size(), at,
+        input_->qps.empty() ? "tables of their queue pairs (--qps) would tell whether it is the "
+                              "network"
+                            : "no queue pair in the tables has old work under way");
+  }
+
+  void nothing_hangs() {
+    if (job_.ranks().empty())
+      return conclude(HangCause::unknown, "unknown, because there is no dump that can be used");
+    if (!without_dump_.empty())
+      return conclude(
+          HangCause::unknown,
+          fmt::format("unknown, because {} of {} ranks left no dump that can be used; of the others "
+                      "nothing hangs",
+                      without_dump_.size(), job_.ranks().size()));
+    if (job_.unplaced() > 0)
+      return conclude(HangCause::unknown,
+                      fmt::format("unknown, because {} collectives are not completed whose group the dumps "
+                                  "contradict each other about",
+                                  job_.unplaced()));
+    for (const JobGroup& group : job_.groups())
+      if (!group.members_known)
+        return conclude(HangCause::unknown,
+                        fmt::format("unknown, because the dumps do not say who is in {}; of "
+                                    "those that there are nothing hangs",
+                                    group.title()));
+    if (found_.transfers > 0)
+      return conclude(HangCause::unknown,
+                      fmt::format("unknown, because {} transfers between two ranks are not completed, and no "
+                                  "collective is",
+                                  found_.transfers));
+    conclude(HangCause::none,
+             fmt::format("nothing hangs: all {} ranks completed all that they entered", job_.ranks().size()));
+  }
+
+  void tell_collective(std::size_t index) {
+    const JobGroup& group = job_.groups()[index];
+    Collective made{.group = group.name, .description = group.description, .number = *group.hangs_at};
+    for (const Member& member : group.members)
+      if (member.entry != nullptr && member.blocked == group.hangs_at) {
+        made.operation = to_string(job_.operation(member.rank, *member.entry));
+        break;
+      }
+    told_.collective = std::move(made);
+  }
+
+  void tell_limits() {
+    if (told_.cause == HangCause::network && qps_.stalled() > 0) {
+      if (auto limit = qps_.time_limit(); limit.seconds > 0) told_.limits.push_back(std::move(limit));
+    }
+    std::optional<std::uint64_t> watchdog;
+    if (found_.group)
+      for (const Member& member : job_.groups()[*found_.group].members)
+        if (member.entry != nullptr && member.entry->timeout_ms > 0)
+          watchdog = std::min(watchdog.value_or(member.entry->timeout_ms), member.entry->timeout_ms);
+    if (watchdog)
+      told_.limits.push_back(
+          {"PyTorch's watchdog", static_cast<double>(*watchdog) / 1e3, "timeout_ms of the dumps"});
+    if (told_.cause == HangCause::dead || told_.cause == HangCause::host)
+      told_.limits.push_back({"RAS", static_cast<double>(kRasDeadAfterS), "it calls a silent process dead"});
+    std::ranges::stable_sort(told_.limits, {}, &TimeLimit::seconds);
+  }
+
+  const HangInput* input_;
+  const std::optional<HangFabric>* fabric_;
+  Job job_;
+  QpView qps_;
+  Suspects found_;
+  std::vector<Rank> without_dump_;
+  HangVerdict told_;
+};
+
+}  // namespace
+
+std::string_view to_string(HangCause cause) {
+  return std::ranges::find(kNames, cause, &decltype(kNames)::value_type::first)->second;
+}
+
+std::optional<HangCause> parse_hang_cause(std::string_view text) {
+  const auto found = std::ranges::find(kNames, text, &decltype(kNames)::value_type::second);
+  return found == kNames.end() ? std::nullopt : std::optional(found->first);
+}
+
+HangVerdict explain_hang(const HangInput& input, const std::optional<HangFabric>& fabric) {
+  return Explanation(input, fabric).explain();
+}
+
+}  // namespace weft::nccl

@@ -1,0 +1,144 @@
+// `weft nccl hang` as a user calls it, over dumps that Python's pickle wrote (tests/data/nccl).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/nccl.hpp"
+#include "tests/places.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/hung_job.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/files/path_map_json.hpp"
+#include "topology/os/scratch_directory.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kDumps = WEFT_SOURCE_DIR "/tests/data/nccl";
+
+Outcome hang(Arguments words) { return call(nccl_hang_command, words); }
+
+/// Accepts one connection on loopback, sends `answer` to what comes first, and closes.
+class OneAnswer {
+ public:
+  explicit OneAnswer(std::string answer) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 1), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+    server_ = std::jthread([this, answer = std::move(answer)] {
+      const int peer = accept(listener_, nullptr, nullptr);
+      char asked[256];
+      if (read(peer, asked, sizeof asked) > 0) send(peer, answer.data(), answer.size(), MSG_NOSIGNAL);
+      shutdown(peer, SHUT_WR);
+      while (read(peer, asked, sizeof asked) > 0) {
+      }
+      close(peer);
+    });
+  }
+  ~OneAnswer() {
+    shutdown(listener_, SHUT_RDWR);
+    server_.join();
+    close(listener_);
+  }
+  std::string place() const { return fmt::format("127.0.0.1:{}", port_); }
+
+ private:
+  int listener_;
+  std::uint16_t port_ = 0;
+  std::jthread server_;
+};
+
+TEST(NcclHang, NamesTheRankThatNeverEnteredInItsFirstLine) {
+  const auto told = hang({kDumps});
+  EXPECT_EQ(told.status, 2) << told.err;
+  EXPECT_THAT(told.out, StartsWith("rank 2 never entered collective 12 of group 0 (default_pg), in which 3"));
+  EXPECT_THAT(told.out, HasSubstr("victims, which only wait: ranks 0, 1 and 3"));
+  EXPECT_THAT(told.out, HasSubstr("PyTorch's watchdog: after 10 min"));
+}
+
+TEST(NcclHang, ItsDocumentFitsTheSchema) {
+  const auto json = hang({kDumps, "-o", "json"});
+  EXPECT_EQ(json.status, 2);
+  expect_matches_schema(json.out, "hang");
+  EXPECT_EQ(nlohmann::json::parse(json.out)["cause"], "never_entered");
+}
+
+TEST(NcclHang, WrongWordsAreUsageErrors) {
+  EXPECT_EQ(hang({}).status, 64);
+  EXPECT_EQ(hang({"/nowhere"}).status, 64);
+  EXPECT_EQ(hang({kDumps, "--ras", "no/such:file"}).status, 64);
+  EXPECT_EQ(hang({kDumps, "--paths", "p.json"}).status, 64);
+  EXPECT_EQ(hang({kDumps, "--qps", "/nowhere"}).status, 64);
+  const auto scratch = os::ScratchDirectory::make();
+  const auto empty = hang({scratch->path().string()});
+  EXPECT_EQ(empty.status, 64);
+  EXPECT_THAT(empty.err, HasSubstr("no files: expected dumps"));
+}
+
+TEST(NcclHang, ADumpThatCannotBeReadIsToldAndTheRestIsUsed) {
+  const auto scratch = os::ScratchDirectory::make();
+  std::filesystem::copy(kDumps, scratch->path(), std::filesystem::copy_options::recursive);
+  std::ofstream(scratch->path() / "nccl_trace_rank_1") << "\x80\x02"
+                                                       << "cos\nsystem\n.";
+  std::ofstream(scratch->path() / "README") << "hello";
+  const auto told = hang({scratch->path().string()});
+  EXPECT_EQ(told.status, 2);
+  EXPECT_THAT(told.out, StartsWith("rank 2 never entered"));
+  EXPECT_THAT(told.out, HasSubstr("nccl_trace_rank_1: offset 2: opcode 0x63 'c'"));
+  EXPECT_THAT(told.out, HasSubstr("README: no rank"));
+}
+
+TEST(NcclHang, RasThatIsAbsentClosesOrTalksNonsenseIsToldAndNothingEnds) {
+  const auto absent = hang({kDumps, "--ras", "127.0.0.1:1"});
+  EXPECT_EQ(absent.status, 2) << absent.err;
+  EXPECT_THAT(absent.out, HasSubstr("Connection refused"));
+  const OneAnswer nonsense("HTTP/1.1 400 Bad Request\n\x1b[31m\n");
+  const auto told = hang({kDumps, "--ras", nonsense.place()});
+  EXPECT_EQ(told.status, 2);
+  EXPECT_THAT(told.out, HasSubstr("RAS"));
+  EXPECT_EQ(told.out.find('\x1b'), std::string::npos);
+}
+
+TEST(NcclHang, FromFilesOfAWholeJobItNamesTheLink) {
+  const HungJob job(
+      {.pods = 2, .hosts_per_pod = 4, .rails = 4, .spines = 4, .fault = JobFault::black_hole, .seed = 3});
+  const auto scratch = os::ScratchDirectory::make();
+  const auto dumps = scratch->path() / "dumps";
+  const auto qps = scratch->path() / "qps";
+  std::filesystem::create_directories(dumps);
+  std::filesystem::create_directories(qps);
+  for (const auto& dump : job.dumps)
+    std::ofstream(dumps / fmt::format("nccl_trace_rank_{}", dump.rank), std::ios::binary) << dump.bytes;
+  for (std::size_t i = 0; i < job.tables.size(); ++i)
+    std::ofstream(qps / fmt::format("{}.json", i)) << job.tables[i];
+  const ScratchFile fabric(files::write_fabric_file(job.fabric));
+  const ScratchFile paths(files::path_map_json(job.fabric, job.paths, {.tool_version = "test"}));
+  const ScratchFile ras(job.ras);
+  const auto told = hang({dumps.string(), "--qps", qps.string(), "--fabric", fabric.path(), "--paths",
+                          paths.path(), "--ras", ras.path(), "-o", "json"});
+  EXPECT_EQ(told.status, 2) << told.err;
+  const auto json = nlohmann::json::parse(told.out);
+  EXPECT_EQ(json["cause"], "network") << told.out;
+  ASSERT_EQ(json["links"].size(), 1u) << told.out;
+  EXPECT_EQ(json["links"][0]["link"], job.fabric.name_of(Fabric::link_of(*job.faulty_channel)));
+}
+
+}  // namespace
+}  // namespace weft::cli
