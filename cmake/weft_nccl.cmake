@@ -37,4 +37,8 @@ function(weft_nccl_test_programs)
   add_executable(verbs_client tests/nccl/verbs_client.cpp)
   target_include_directories(verbs_client PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(verbs_client PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  # What it calls of NCCL needs no GPU.
+  add_executable(nccl_client tests/nccl/nccl_client.cpp balancer/nccl/call_slots.cpp)
+  target_include_directories(nccl_client PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(nccl_client PRIVATE ${CMAKE_DL_LIBS})
 endfunction()

@@ -135,9 +135,15 @@ PostSend wrap_context(ibv_context* context) noexcept {
     if (wrapped_contexts[at].context.load() == nullptr) place = &wrapped_contexts[at];
   if (place == nullptr) return nullptr;
   auto& ops = context->ops;
-  // One that was closed and is opened anew has the device's own again.
-  if (ops.post_send != hooked_post_send) place->post_send = ops.post_send;
-  if (ops.poll_cq != hooked_poll_cq) place->poll_cq = ops.poll_cq;
+  if (place->context.load() == nullptr) {
+    place->post_send = ops.post_send;
+    place->poll_cq = ops.poll_cq;
+  } else if ((ops.post_send != hooked_post_send && ops.post_send != place->post_send) ||
+             (ops.poll_cq != hooked_poll_cq && ops.poll_cq != place->poll_cq)) {
+    // Another library has put itself before this one, which it calls: taken for the device's own, each would
+    // call the other for ever. Or another device has come to this address.
+    return nullptr;
+  }
   place->context.store(context, std::memory_order_release);
   __atomic_store_n(&ops.post_send, &hooked_post_send, __ATOMIC_RELEASE);
   __atomic_store_n(&ops.poll_cq, &hooked_poll_cq, __ATOMIC_RELEASE);

@@ -110,7 +110,8 @@ class QpTable {
 QpTable& qp_table() noexcept;
 
 /// From now on what is posted by and polled from queue pairs of the context goes through this library; the
-/// device's own ibv_post_send. Null: no room for another context, nothing changes.
+/// device's own ibv_post_send. Null: no room for another context, or another library wraps it too: nothing
+/// changes.
 PostSend wrap_context(ibv_context* context) noexcept;
 
 /// Gives back what was held, under `posting`. What the device said to the first that it refused; 0: took all.
