@@ -16,6 +16,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
+#include "cli/nccl.hpp"
 #include "cli/options.hpp"
 #include "cli/report.hpp"
 #include "cli/topology.hpp"
@@ -53,6 +54,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"report", "what a watcher kept: incidents, cables at fault, history", report_command, report_options},
     {"topology", "look at, check and write fabric files", topology_command, topology_words},
     {"lab", "a fabric on this machine: up, down, status, fault, heal, exec", lab_command, lab_words},
+    {"nccl", "the labels of a job that runs, and its queue pairs", nccl_command, nccl_words},
     {"mute", "suppress the alerts of a watcher for links and nodes, as in planned work", mute_command,
      mute_words},
     {"bus", "the message server of standing agents: its configuration and keys", bus_command, bus_words},

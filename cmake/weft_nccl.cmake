@@ -21,6 +21,7 @@ function(weft_nccl_library)
   if(NOT WEFT_SANITIZE)
     target_link_options(weft_nccl PRIVATE -static-libstdc++ -static-libgcc)
   endif()
+  add_dependencies(weft weft_nccl)  # `weft nccl env` names it
   install(TARGETS weft_nccl LIBRARY DESTINATION lib/weft COMPONENT nccl)
 endfunction()
 
@@ -37,6 +38,8 @@ function(weft_nccl_test_programs)
   add_executable(verbs_client tests/nccl/verbs_client.cpp)
   target_include_directories(verbs_client PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(verbs_client PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  add_executable(ring_client tests/rdma/ring_client.cpp)
+  target_link_libraries(ring_client PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
   # What it calls of NCCL needs no GPU.
   add_executable(nccl_client tests/nccl/nccl_client.cpp balancer/nccl/call_slots.cpp)
   target_include_directories(nccl_client PRIVATE ${CMAKE_SOURCE_DIR})

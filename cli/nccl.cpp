@@ -1,0 +1,39 @@
+#include "cli/nccl.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "cli/options.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::array<Command, 3> kNcclWords{{
+    {"env", "what a job must set so that its queue pairs take their labels", nccl_env_command,
+     nccl_env_options},
+    {"steer", "give a job the labels of an assignment", nccl_steer_command, nccl_steer_options},
+    {"qps", "the queue pairs of a job's processes on this host", nccl_qps_command, nccl_qps_options},
+}};
+
+}  // namespace
+
+std::string nccl_directory(const po::variables_map& values, const char* option) {
+  if (const auto named = text_option(values, option)) return *named;
+  if (const char* of_job = std::getenv("WEFT_NCCL_DIR"); of_job != nullptr && *of_job != '\0') return of_job;
+  return fmt::format("/dev/shm/weft-nccl-{}", getuid());
+}
+
+const WordGroup& nccl_words() {
+  static const WordGroup words{
+      "nccl", "labels for the queue pairs of a job that runs unmodified NCCL, or any program that uses verbs",
+      kNcclWords,
+      "  eval \"$(weft nccl env)\"\n"
+      "  weft nccl qps\n"};
+  return words;
+}
+
+int nccl_command(const Arguments& arguments) { return run_word(nccl_words(), arguments); }
+
+}  // namespace weft::cli

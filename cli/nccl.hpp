@@ -1,0 +1,26 @@
+// `weft nccl`: the labels of jobs that run, and what their processes tell.
+#pragma once
+
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/words.hpp"
+
+namespace weft::cli {
+
+int nccl_command(const Arguments& arguments);
+const WordGroup& nccl_words();
+
+int nccl_env_command(const Arguments& arguments);
+OptionParser nccl_env_options();
+int nccl_qps_command(const Arguments& arguments);
+OptionParser nccl_qps_options();
+int nccl_steer_command(const Arguments& arguments);
+OptionParser nccl_steer_options();
+
+/// By which a job's processes and these commands know of each other: as the option says, WEFT_NCCL_DIR, or
+/// /dev/shm/weft-nccl-UID.
+std::string nccl_directory(const po::variables_map& values, const char* option);
+
+}  // namespace weft::cli
