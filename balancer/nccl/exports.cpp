@@ -1,11 +1,12 @@
 // What libweft-nccl.so shows beside NCCL's plugins: the functions that it answers in a job's process instead
 // of glibc and libibverbs. Not part of the module: a program linked with it must keep its own.
+#include "balancer/nccl/exports.hpp"
+
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 
 #include <cstring>
 
-#include "balancer/nccl/exports.hpp"
 #include "balancer/nccl/keeper.hpp"
 
 namespace {

@@ -13,15 +13,15 @@
 #include "topology/os/scratch_directory.hpp"
 #include "topology/os/wall_clock.hpp"
 
-namespace weft {
+namespace weft::cli {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-Outcome env(cli::Arguments words) {
+Outcome env(Arguments words) {
   words.insert(words.end(), {"--library", "/usr/lib/weft/libweft-nccl.so"});
-  return call(cli::nccl_env_command, words);
+  return call(nccl_env_command, words);
 }
 
 TEST(NcclEnv, IsReadByAShell) {
@@ -47,11 +47,11 @@ TEST(NcclEnv, IsPartOfAPod) {
 TEST(NcclEnv, RefusesWhatAShellWouldReadOtherwise) {
   for (const char* path : {"relative", "/run/$(id)", "/run/a b", "/run/a,b", "/run/\"x", ""}) {
     const auto said = env({"--dir", path});
-    EXPECT_EQ(said.status, cli::kExitUsage) << path;
+    EXPECT_EQ(said.status, kExitUsage) << path;
     EXPECT_EQ(said.out, "");
   }
-  EXPECT_EQ(env({"--for", "fish"}).status, cli::kExitUsage);
-  EXPECT_EQ(env({"--by", "magic"}).status, cli::kExitUsage);
+  EXPECT_EQ(env({"--for", "fish"}).status, kExitUsage);
+  EXPECT_EQ(env({"--by", "magic"}).status, kExitUsage);
 }
 
 steer::ProcessQps sample() {
@@ -79,9 +79,9 @@ struct JobDirectory {
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size() - cut));
     return path.string();
   }
-  Outcome qps(cli::Arguments words = {}) const {
+  Outcome qps(Arguments words = {}) const {
     words.insert(words.begin(), scratch.path().string());
-    return call(cli::nccl_qps_command, words);
+    return call(nccl_qps_command, words);
   }
   os::ScratchDirectory scratch = os::ScratchDirectory::make().value();
 };
@@ -111,7 +111,7 @@ TEST(NcclQps, SaysHowLongAProcessHasToldNothing) {
 TEST(NcclQps, PrintsADocument) {
   const JobDirectory job;
   const auto path = job.put(sample());
-  const auto said = call(cli::nccl_qps_command, {path, "-o", "json"});
+  const auto said = call(nccl_qps_command, {path, "-o", "json"});
   expect_matches_schema(said.out, "nccl_qps");
   EXPECT_EQ(nlohmann::json::parse(said.out)["processes"][0]["qps"][0]["label"], 50'000);
 }
@@ -124,7 +124,7 @@ TEST(NcclQps, ShowsTheOthersWhereOneFileIsBroken) {
   job.put(other, 100);
   std::ofstream(job.scratch.path() / "labels") << "not a process";
   const auto said = job.qps();
-  EXPECT_EQ(said.status, cli::kExitUsage);
+  EXPECT_EQ(said.status, kExitUsage);
   EXPECT_THAT(said.err, HasSubstr("4712.qps: cut short"));
   EXPECT_THAT(said.out, HasSubstr("process 4711"));
 }
@@ -132,9 +132,9 @@ TEST(NcclQps, ShowsTheOthersWhereOneFileIsBroken) {
 TEST(NcclQps, SaysWhatIsNotThere) {
   const JobDirectory job;
   EXPECT_THAT(job.qps().out, HasSubstr("no process of a job tells of its queue pairs in "));
-  EXPECT_EQ(call(cli::nccl_qps_command, {"/no/such"}).status, cli::kExitUsage);
-  EXPECT_EQ(call(cli::nccl_qps_command, {"/dev/zero"}).status, cli::kExitUsage);
+  EXPECT_EQ(call(nccl_qps_command, {"/no/such"}).status, kExitUsage);
+  EXPECT_EQ(call(nccl_qps_command, {"/dev/zero"}).status, kExitUsage);
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cli

@@ -5,7 +5,7 @@
 
 #include "tests/support/verbs_job.hpp"
 
-namespace weft {
+namespace weft::nccl {
 namespace {
 
 using steer::LabelList;
@@ -280,4 +280,4 @@ TEST(Interposer, RunsTheJobWhereItsDirectoryCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::nccl

@@ -7,7 +7,7 @@
 #include "tests/places.hpp"
 #include "topology/os/run_program.hpp"
 
-namespace weft {
+namespace weft::nccl {
 namespace {
 
 using std::chrono::seconds;
@@ -49,4 +49,4 @@ TEST(RealNccl, TakesFunctionsFromThePreloadedLibrary) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::nccl
