@@ -58,9 +58,12 @@ Result<std::vector<std::filesystem::path>> files_of(const std::string& place, bo
 }
 
 std::string state_of(const steer::QpRecord& qp) {
-  std::string text = qp.failed ? "failed" : std::string(to_string(qp.move));
-  if (qp.moves > 1) text += fmt::format(" ({} times)", qp.moves);
-  return text;
+  std::vector<std::string> parts;
+  if (qp.failed) parts.push_back(fmt::format("failed ({} errors)", qp.errors));
+  if (qp.stalled > kSilent) parts.push_back(fmt::format("stalled for {}", readable(qp.stalled)));
+  if (qp.move != steer::Move::none) parts.emplace_back(to_string(qp.move));
+  if (qp.moves > 1) parts.push_back(fmt::format("{} moves", qp.moves));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 void print_process(const steer::ProcessQps& process, Nanoseconds now) {
@@ -73,26 +76,14 @@ void print_process(const steer::ProcessQps& process, Nanoseconds now) {
   if (!process.note.empty()) print_wrapped(process.note, 2);
   if (process.left_out > 0)
     print_wrapped(fmt::format("{} more queue pairs are not seen", process.left_out), 2);
-  TextTable table({{"DEVICE"},
-                   {"QP", true},
-                   {"FROM"},
-                   {"TO"},
-                   {"PEER QP", true},
-                   {"LABEL", true},
-                   {"BY"},
-                   {"POSTED", true},
-                   {"UNDER WAY", true},
-                   {"STALLED", true},
-                   {"ERRORS", true},
-                   {"STATE"}});
+  TextTable table(
+      {{"QP"}, {"TO"}, {"LABEL", true}, {"BY"}, {"POSTED", true}, {"UNDER WAY", true}, {"STATE"}});
   for (const auto& qp : process.qps) {
     const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(qp.bytes, INT64_MAX));
-    table.add({qp.device, std::to_string(qp.number.value()), steer::gid_text(qp.own),
-               steer::gid_text(qp.peer), std::to_string(qp.peer_number.value()),
+    table.add({fmt::format("{}/{}", qp.device, qp.number.value()),
+               fmt::format("{}/{}", steer::gid_text(qp.peer), qp.peer_number.value()),
                qp.label ? std::to_string(qp.label->value()) : "", std::string(to_string(qp.source)),
-               readable(Bytes(bytes)), std::to_string(qp.under_way),
-               qp.stalled > kSilent ? readable(qp.stalled) : "",
-               qp.errors == 0 ? "" : std::to_string(qp.errors), state_of(qp)});
+               readable(Bytes(bytes)), std::to_string(qp.under_way), state_of(qp)});
   }
   if (!table.empty()) fmt::print("{}", table.text(terminal_columns()));
 }

@@ -130,6 +130,7 @@ if(TARGET weft_nccl)
            SUMMARY "labels for the queue pairs of NCCL jobs\n\
 A library that jobs load, by LD_PRELOAD or as an env plugin of NCCL: it gives\n\
 each queue pair of an unmodified job the path label that the balancer chose."
+           DEPENDS "libc6 (>= 2.36)"
            RECOMMENDS "weft")
 endif()
 weft_service_deb(agent

@@ -92,8 +92,7 @@ TEST(NcclQps, ShowsEachProcessOfTheDirectory) {
   const auto said = job.qps();
   EXPECT_EQ(said.status, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("process 4711, train, rank 3: labels of list 9\n"));
-  for (const char* part :
-       {"mlx5_0", "10.0.0.1", "10.0.0.2", "50000", "weft", "5 MB", "moved (2 times)", "4 s"})
+  for (const char* part : {"mlx5_0/17", "10.0.0.2/18", "50000", "weft", "5 MB", "stalled for 4 s, moved,"})
     EXPECT_THAT(said.out, HasSubstr(part));
 }
 
@@ -134,6 +133,57 @@ TEST(NcclQps, SaysWhatIsNotThere) {
   EXPECT_THAT(job.qps().out, HasSubstr("no process of a job tells of its queue pairs in "));
   EXPECT_EQ(call(nccl_qps_command, {"/no/such"}).status, kExitUsage);
   EXPECT_EQ(call(nccl_qps_command, {"/dev/zero"}).status, kExitUsage);
+}
+
+constexpr const char* kFabric = "fabric: a\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\n";
+
+/// Of queue pairs 0 and 1 from host1 to host2, with these labels there and 50,000 back.
+std::string assignment(std::string_view first, std::string_view second) {
+  const auto qp = [](int number, std::string_view label) {
+    return fmt::format(
+        R"({{"src":"host1","dst":"host2","qp":{},"bytes":5,"label":{},"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host2"],"reverse":{{"src":"host2","label":50000,"path":["host2->leaf2","leaf2->spine1","spine1->leaf1","leaf1->host1"]}}}})",
+        number, label);
+  };
+  return fmt::format(R"({{"schema":"weft.assignment/1","assignments":[{},{}]}})", qp(0, first),
+                     qp(1, second));
+}
+
+Outcome steer_with(const JobDirectory& job, const std::string& text, const char* fabric = kFabric) {
+  const auto folder = job.scratch.path();
+  std::ofstream(folder / "now.json") << text;
+  std::ofstream(folder / "fabric.yaml") << fabric;
+  return call(nccl_steer_command, {(folder / "now.json").string(), "--fabric",
+                                   (folder / "fabric.yaml").string(), "--dir", (folder / "job").string()});
+}
+
+TEST(NcclSteer, WritesTheListsOfWhoSendsAndOfWhoAnswers) {
+  const JobDirectory job;
+  const auto said = steer_with(job, assignment("49152", "49153"));
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("2 pairs of NICs have their labels in "));
+  std::ifstream file(job.scratch.path() / "job/labels", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto list = steer::decode_labels(std::as_bytes(std::span(bytes))).value();
+  ASSERT_EQ(list.pairs.size(), 2u);
+  EXPECT_EQ(list.pairs[0].role, steer::Role::sends);
+  EXPECT_EQ(list.pairs[0].labels, (std::vector{PathLabel(49'152), PathLabel(49'153)}));
+  EXPECT_EQ(list.pairs[1].role, steer::Role::answers);
+  EXPECT_EQ(list.pairs[1].own, list.pairs[0].peer);
+  EXPECT_EQ(list.pairs[1].labels, (std::vector{PathLabel(50'000), PathLabel(50'000)}));
+}
+
+TEST(NcclSteer, LeavesPairsAloneOfWhichAQueuePairHasNoLabel) {
+  const JobDirectory job;
+  const auto said = steer_with(job, assignment("49152", "null"));
+  EXPECT_THAT(said.err, HasSubstr("1 pairs of NICs are left to the device"));
+  EXPECT_THAT(said.out, HasSubstr("1 pairs of NICs have their labels"));
+}
+
+TEST(NcclSteer, RefusesLabelsThatNoFlowLabelGivesAndWhatIsNoAssignment) {
+  const JobDirectory job;
+  EXPECT_THAT(steer_with(job, assignment("80", "49152")).err, HasSubstr("80 is no UDP source port"));
+  EXPECT_EQ(steer_with(job, "{}").status, kExitUsage);
+  EXPECT_EQ(call(nccl_steer_command, {}).status, kExitUsage);
 }
 
 }  // namespace
