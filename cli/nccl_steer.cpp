@@ -18,7 +18,6 @@ namespace weft::cli {
 namespace {
 
 constexpr Bytes kMaxAssignment(std::int64_t{1} << 30);
-constexpr unsigned kOwnAlone = 0600;
 
 /// Between two NICs the label of each queue pair: of who sends, or of who answers.
 using LabelsByQp = std::map<std::uint32_t, std::optional<PathLabel>>;
@@ -97,8 +96,9 @@ Result<void> steer_job(const po::variables_map& values) {
   WEFT_TRY(const auto bytes, steer::encode_labels(list));
   const auto directory = nccl_directory(values, "dir");
   mkdir(directory.c_str(), S_IRWXU);  // where it is not there
+  // Of root, for a job of another user: it is no secret.
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  WEFT_TRY_VOID(os::write_whole_file(directory + "/labels", content, kOwnAlone, os::Existing::replaced));
+  WEFT_TRY_VOID(os::write_whole_file(directory + "/labels", content, os::kReadByAll, os::Existing::replaced));
   fmt::print("{} pairs of NICs have their labels in {}: list {}\n", list.pairs.size(),
              outside_text(directory), list.generation);
   return {};

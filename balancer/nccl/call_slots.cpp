@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -27,12 +28,12 @@ DynamicTables tables_of(const link_map* library) {
   // glibc has added the library's address to these already.
   for (const ElfW(Dyn)* entry = library->l_ld; entry->d_tag != DT_NULL; ++entry) {
     const auto address = entry->d_un.d_ptr;
-    if (entry->d_tag == DT_JMPREL) tables.jump_slots = reinterpret_cast<const ElfW(Rela)*>(address);
+    if (entry->d_tag == DT_JMPREL) tables.jump_slots = std::bit_cast<const ElfW(Rela)*>(address);
     if (entry->d_tag == DT_PLTRELSZ) tables.jump_slots_size = entry->d_un.d_val;
-    if (entry->d_tag == DT_RELA) tables.relocations = reinterpret_cast<const ElfW(Rela)*>(address);
+    if (entry->d_tag == DT_RELA) tables.relocations = std::bit_cast<const ElfW(Rela)*>(address);
     if (entry->d_tag == DT_RELASZ) tables.relocations_size = entry->d_un.d_val;
-    if (entry->d_tag == DT_SYMTAB) tables.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
-    if (entry->d_tag == DT_STRTAB) tables.names = reinterpret_cast<const char*>(address);
+    if (entry->d_tag == DT_SYMTAB) tables.symbols = std::bit_cast<const ElfW(Sym)*>(address);
+    if (entry->d_tag == DT_STRTAB) tables.names = std::bit_cast<const char*>(address);
   }
   return tables;
 }
@@ -44,7 +45,7 @@ void** find_in(const link_map* library, const DynamicTables& tables, const ElfW(
     if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
     const auto& symbol = tables.symbols[ELF64_R_SYM(first[i].r_info)];
     if (std::strcmp(tables.names + symbol.st_name, function) == 0)
-      return reinterpret_cast<void**>(library->l_addr + first[i].r_offset);
+      return std::bit_cast<void**>(library->l_addr + first[i].r_offset);
   }
   return nullptr;
 }
@@ -66,7 +67,7 @@ void** find_call_slot(const void* address, const char* function) {
 
 bool fill_call_slot(void** slot, void* function) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto* const start = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(slot) & ~(page - 1));
+  auto* const start = std::bit_cast<void*>(std::bit_cast<std::uintptr_t>(slot) & ~(page - 1));
   // Left writable: what was so before, and neighbours of it, may be filled by the linker at any time.
   if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return false;
   __atomic_store_n(slot, function, __ATOMIC_RELEASE);

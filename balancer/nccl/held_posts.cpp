@@ -3,6 +3,7 @@
 #include <infiniband/verbs.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -51,7 +52,7 @@ int HeldPosts::take(ibv_send_wr* chain, ibv_send_wr** bad) noexcept {
       std::size_t size = 0;
       for (int i = 0; i < post->num_sge; ++i) {
         if (pieces[i].length > room_.inline_bytes - size) return EINVAL;
-        std::memcpy(data + size, reinterpret_cast<const void*>(pieces[i].addr), pieces[i].length);
+        std::memcpy(data + size, std::bit_cast<const void*>(pieces[i].addr), pieces[i].length);
         pieces[i].addr = reinterpret_cast<std::uintptr_t>(data + size);
         size += pieces[i].length;
       }

@@ -133,10 +133,7 @@ TrackedQp* Keeper::find(const ibv_qp* qp) const {
 
 /// Null: there are too many.
 TrackedQp* Keeper::track(ibv_qp* qp, unsigned access) {
-  if (all_.size() == steer::kMaxQps) {
-    ++left_out_;
-    return nullptr;
-  }
+  if (all_.size() == steer::kMaxQps) return nullptr;
   all_.reserve(all_.size() + 1);
   unused_.reserve(all_.size() + 1);  // so that forget() needs no memory
   TrackedQp* tracked = unused_.empty() ? new TrackedQp : unused_.back();
@@ -188,6 +185,7 @@ int Keeper::to_receive(ibv_qp* qp, ibv_qp_attr& attributes, int mask) {
     open_files();
     tracked = find(qp);
     if (tracked == nullptr) tracked = track(qp, 0);
+    if (tracked == nullptr) ++left_out_;
     steer::Gid own{};
     std::memcpy(own.data(), gid.raw, own.size());
     if (tracked != nullptr && has_gid) is_labelled = label_first(*tracked, own, attributes);
