@@ -91,7 +91,8 @@ void expect_all_move(std::vector<std::string> options) {
             {labels_of_pair(
                 {kPort + 1, kPort + 2, kPort + 3, kPort + 4, kPort + 5, kPort + 6, kPort + 7, kPort + 8})}});
   options.insert(options.end(), {"qps=8", "messages=0"});
-  job.start(options);
+  // Longer than the library naps: without waiting for what flies a move would lose it.
+  job.start(options, {"FAKE_DELAY_US=5000"});
   ASSERT_TRUE(job.told([](const auto& process) { return process.qps.size() == 8; }));
   job.tell({2,
             {labels_of_pair({kPort + 11, kPort + 12, kPort + 13, kPort + 14, kPort + 15, kPort + 16,
