@@ -1,14 +1,28 @@
-// `weft nccl`: what concerns jobs that communicate by NCCL.
+// `weft nccl`: jobs that communicate by NCCL: the labels of those that run, and why one hangs.
 #pragma once
 
+#include <string>
+
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/words.hpp"
 
 namespace weft::cli {
 
 int nccl_command(const Arguments& arguments);
 const WordGroup& nccl_words();
 
+int nccl_env_command(const Arguments& arguments);
+OptionParser nccl_env_options();
+int nccl_qps_command(const Arguments& arguments);
+OptionParser nccl_qps_options();
+int nccl_steer_command(const Arguments& arguments);
+OptionParser nccl_steer_options();
 int nccl_hang_command(const Arguments& arguments);
 OptionParser nccl_hang_options();
+
+/// By which a job's processes and these commands know of each other: as the option says, WEFT_NCCL_DIR, or
+/// /dev/shm/weft-nccl-UID.
+std::string nccl_directory(const po::variables_map& values, const char* option);
 
 }  // namespace weft::cli

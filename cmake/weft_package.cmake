@@ -125,6 +125,14 @@ Depends on what the labs of weft need: network namespaces with the kernel's\n\
 own ECMP, and InfiniBand fabrics in ibsim under OpenSM. This is a metapackage."
          DEPENDS "weft (= ${WEFT_PACKAGE_VERSION}), nats-server, iproute2, nftables, iptables, ibsim-utils, opensm, infiniband-diags"
          RECOMMENDS "qemu-system-x86, busybox-static, kmod, cpio, iputils-ping")
+if(TARGET weft_nccl)
+  weft_deb(nccl
+           SUMMARY "labels for the queue pairs of NCCL jobs\n\
+A library that jobs load, by LD_PRELOAD or as an env plugin of NCCL: it gives\n\
+each queue pair of an unmodified job the path label that the balancer chose."
+           DEPENDS "libc6 (>= 2.36)"
+           RECOMMENDS "weft")
+endif()
 weft_service_deb(agent
          SUMMARY "standing agent of weft: probes from this host all the time\n\
 A service that probes every path of this host's NICs 500 times a second, at\n\

@@ -5,27 +5,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "probes/packet/roce.hpp"
+#include "probes/rdma/relabel.hpp"
 
 namespace weft::rdma {
 namespace {
 
 constexpr std::uint8_t kHopLimit = 64;
-constexpr std::uint32_t kMaxPort = 65'535;
-
-constexpr std::uint8_t kMaxLmc = 7;  // IBTA vol. 1, PortInfo: three bits
-
-/// The path bits by which a label names one of a port's LIDs.
-Result<std::uint8_t> path_bits(LidRange port, std::optional<PathLabel> label) {
-  if (port.lmc > kMaxLmc) return fail(ErrorKind::invalid_input, "an LMC of {}: at most 7", port.lmc);
-  if (!label) return std::uint8_t{0};
-  const std::uint32_t first = port.base.value();
-  if (label->value() < first || label->value() >= port.end())
-    return fail(ErrorKind::invalid_input, "label {} is no LID of the port: it has {} to {}", label->value(),
-                first, port.end() - 1);
-  return static_cast<std::uint8_t>(label->value() - first);
-}
-
 }  // namespace
 
 Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& route) {
@@ -46,28 +31,6 @@ Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& rou
   to.dlid = lids.dlid.value();
   to.src_path_bits = lids.src_path_bits;
   return to;
-}
-
-Result<void> set_label(ibv_ah_attr& to, PathLabel label, std::optional<LidRange> peer) {
-  if (peer) {
-    WEFT_TRY(const auto bits, path_bits(*peer, label));
-    to.dlid = static_cast<std::uint16_t>(peer->base.value() + bits);
-    return {};
-  }
-  if (to.dlid != 0)  // 0 on RoCE
-    return fail(ErrorKind::invalid_input, "label {}: the LIDs of the peer's port are needed on InfiniBand",
-                label.value());
-  if (label.value() > kMaxPort)
-    return fail(ErrorKind::invalid_input, "label {} is no UDP port", label.value());
-  to.grh.flow_label = packet::flow_label_for(UdpPort(static_cast<std::uint16_t>(label.value())));
-  return {};
-}
-
-Result<DlidRoute> dlid_route(LidRange peer, std::optional<PathLabel> label, LidRange own,
-                             std::optional<PathLabel> back_label) {
-  WEFT_TRY(const auto there, path_bits(peer, label));
-  WEFT_TRY(const auto here, path_bits(own, back_label));
-  return DlidRoute{Lid(static_cast<std::uint16_t>(peer.base.value() + there)), here};
 }
 
 Result<std::unique_ptr<AddressHandle>> AddressHandle::make(std::shared_ptr<const VerbsDevice> device,

@@ -14,20 +14,6 @@
 
 namespace weft::rdma {
 
-/// How an InfiniBand label, a destination LID, becomes the address vector of a queue pair: a port whose LMC
-/// is m answers to 2^m LIDs from its base on, each with its own route through the switches.
-struct DlidRoute {
-  Lid dlid;
-  std::uint8_t src_path_bits = 0;  // of our own LIDs, the one that packets say they come from
-  friend bool operator==(const DlidRoute&, const DlidRoute&) = default;
-};
-
-/// `label`: of the packets to the peer (absent: its base LID); `back_label`: of the peer's packets to us, so
-/// that they come to the LID ours come from (absent: our base). Errors: invalid_input (a label that is none
-/// of the port's LIDs; says which it has).
-Result<DlidRoute> dlid_route(LidRange peer, std::optional<PathLabel> label, LidRange own,
-                             std::optional<PathLabel> back_label);
-
 /// Which queue a packet takes in every switch.
 struct VerbsTraffic {
   std::uint8_t traffic_class = 0;
@@ -53,10 +39,6 @@ struct QpRoute {
 
 /// Error: invalid_input (a label that is no UDP port; InfiniBand: none of the port's LIDs).
 Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& route);
-
-/// Changes the label in the address vector of a queue pair that is connected. `peer`: on InfiniBand the LIDs
-/// of the far port; absent on RoCE. Error: invalid_input, as address_vector.
-Result<void> set_label(ibv_ah_attr& to, PathLabel label, std::optional<LidRange> peer);
 
 /// Where a datagram goes and with which label. One queue pair sends to any number of them.
 class AddressHandle {

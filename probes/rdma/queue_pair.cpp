@@ -5,12 +5,11 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <random>
-#include <thread>
 
 #include "probes/packet/roce.hpp"
+#include "probes/rdma/relabel.hpp"
 
 namespace weft::rdma {
 namespace {
@@ -18,12 +17,10 @@ namespace {
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 constexpr std::uint8_t kRetries =
     6;  // 7 means for ever to soft-RoCE (rxe_comp.c), whatever the standard says
-constexpr std::uint8_t kReceiverRetries = 7;  // for ever
-constexpr std::uint8_t kReceiverTimer = 12;   // 0.64 ms, ibv_modify_qp(3)
-constexpr std::size_t kMaxAtOnce = 16;        // messages in one call of the device
-constexpr std::uint32_t kCopied = 128;        // bytes of a small probe
-constexpr std::chrono::milliseconds kMaxDrain{1000};
-constexpr std::chrono::milliseconds kDrainPoll{1};
+constexpr std::uint8_t kReceiverRetries = 7;    // for ever
+constexpr std::uint8_t kReceiverTimer = 12;     // 0.64 ms, ibv_modify_qp(3)
+constexpr std::size_t kMaxAtOnce = 16;          // messages in one call of the device
+constexpr std::uint32_t kCopied = 128;          // bytes of a small probe
 constexpr std::uint32_t kOwnKeys = 0x7FFFFFFF;  // the highest bit marks keys of the kernel
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
@@ -54,41 +51,6 @@ ibv_wr_opcode opcode_of(FlowOperation operation) {
       return IBV_WR_SEND;
   }
   return IBV_WR_SEND;
-}
-
-const char* name_of(const VerbsLibrary& library, const ibv_qp* qp) {
-  return library.get_device_name(qp->context->device);
-}
-
-Result<void> modify(const VerbsLibrary& library, ibv_qp* qp, ibv_qp_attr& attributes, int mask,
-                    const char* to) {
-  const int error = library.modify_qp(qp, &attributes, mask);
-  if (error == 0) return {};
-  const bool no_way = error == ENETUNREACH || error == EHOSTUNREACH;
-  return fail(ErrorKind::not_supported, "{}: a queue pair does not become {}: {}{}", name_of(library, qp), to,
-              std::strerror(error),
-              no_way ? ": is there a route from the GID that is used (--gid-index) to the peer's?" : "");
-}
-
-/// Its state and address vector.
-Result<ibv_qp_attr> state_of(const VerbsLibrary& library, ibv_qp* qp) {
-  ibv_qp_attr now{};
-  ibv_qp_init_attr made_with{};
-  if (const int error = library.query_qp(qp, &now, IBV_QP_STATE | IBV_QP_AV, &made_with); error != 0)
-    return fail(ErrorKind::internal, "{}: cannot ask queue pair {}: {}", name_of(library, qp), qp->qp_num,
-                std::strerror(error));
-  return now;
-}
-
-/// Nothing else may change before what was under way has ended.
-Result<void> await_drained(const VerbsLibrary& library, ibv_qp* qp) {
-  const auto until = std::chrono::steady_clock::now() + kMaxDrain;
-  while (std::chrono::steady_clock::now() < until) {
-    WEFT_TRY(const auto now, state_of(library, qp));
-    if (now.sq_draining == 0) return {};
-    std::this_thread::sleep_for(kDrainPoll);
-  }
-  return fail(ErrorKind::timeout, "{}: a queue pair does not drain", name_of(library, qp));
 }
 
 tl::unexpected<Error> not_posted(const VerbsDevice& device, int error) {
@@ -151,7 +113,7 @@ QueuePair::~QueuePair() { device_->library().destroy_qp(qp_); }
 QpNum QueuePair::number() const { return QpNum(qp_->qp_num); }
 
 Result<void> QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to) {
-  auto done = rdma::modify(device_->library(), qp_, attributes, mask, to);
+  auto done = modify_qp(device_->library(), qp_, attributes, mask, to);
   if (!done) WEFT_TRY_VOID(device_->check_standing());
   return done;
 }
@@ -183,35 +145,6 @@ Result<void> QueuePair::connect(const QpRoute& route) {
   return modify(send, mask, "ready to send");
 }
 
-Result<std::string> relabel(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
-                            std::optional<LidRange> peer) {
-  WEFT_TRY(auto now, state_of(library, qp));
-  if (qp->qp_type == IBV_QPT_UD)
-    return fail(ErrorKind::not_supported, "{}: datagrams have the label of their address handle",
-                name_of(library, qp));
-  if (now.qp_state != IBV_QPS_RTS)
-    return fail(ErrorKind::conflict, "{}: queue pair {} is not ready to send", name_of(library, qp),
-                qp->qp_num);
-  WEFT_TRY_VOID(set_label(now.ah_attr, label, peer));
-  const bool by_device = !peer && library.modify_qp_udp_sport != nullptr && library.is_mlx5 != nullptr &&
-                         library.is_mlx5(qp->context->device);
-  if (by_device && library.modify_qp_udp_sport(qp, static_cast<std::uint16_t>(label.value())) == 0)
-    return "by the device's own call";
-  ibv_qp_attr drained{};
-  drained.qp_state = IBV_QPS_SQD;
-  WEFT_TRY_VOID(modify(library, qp, drained, IBV_QP_STATE, "drained"));
-  auto moved = await_drained(library, qp);
-  ibv_qp_attr with_label{};
-  with_label.ah_attr = now.ah_attr;
-  if (moved) moved = modify(library, qp, with_label, IBV_QP_AV, "one with another label");
-  ibv_qp_attr send{};
-  send.qp_state = IBV_QPS_RTS;
-  if (const auto back = modify(library, qp, send, IBV_QP_STATE, "ready to send again"); !back && moved)
-    return pass_on(back);
-  if (!moved) return pass_on(moved);
-  return "by the drained state";
-}
-
 Result<std::string> QueuePair::relabel(PathLabel label) {
   const auto peer = device_->is_infiniband() ? std::optional(route_.to.lids()) : std::nullopt;
   auto moved = rdma::relabel(device_->library(), qp_, label, peer);
@@ -223,7 +156,7 @@ Result<std::string> QueuePair::relabel(PathLabel label) {
 }
 
 Result<UdpPort> QueuePair::source_port() const {
-  WEFT_TRY(const auto now, state_of(device_->library(), qp_));
+  WEFT_TRY(const auto now, state_of_qp(device_->library(), qp_));
   const std::uint32_t label = now.ah_attr.grh.flow_label;
   return packet::udp_port_of(label != 0 ? label : packet::default_flow_label(number(), route_.qp));
 }

@@ -89,16 +89,6 @@ struct Message {
   bool asks = true;  // for a completion (IBV_SEND_SIGNALED); without, done when a later one is
 };
 
-/// Moves a connected queue pair (RC, UC) to another label while it lives, and says by which way: by the
-/// device's own call where there is one, else by the drained state (SQD), which waits for what is under way.
-/// The queue pair may be somebody else's: everything but the label stays as the device says that it is. Until
-/// this returns its owner neither changes nor destroys it, and what he posts may wait. `peer`: on InfiniBand
-/// the LIDs of the far port; absent on RoCE. Errors: invalid_input (the label), conflict (it is not ready to
-/// send), not_supported (the device does neither; a queue pair of datagrams), timeout (it does not drain).
-/// soft-RoCE 6.1 may not where work is under way: let that end before.
-Result<std::string> relabel(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
-                            std::optional<LidRange> peer = std::nullopt);
-
 class QueuePair {
  public:
   /// A UD queue pair is ready to send and receive; an RC or UC one after connect().

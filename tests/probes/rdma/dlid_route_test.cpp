@@ -1,4 +1,5 @@
 #include "probes/rdma/qp_route.hpp"
+#include "probes/rdma/relabel.hpp"
 
 #include <gmock/gmock.h>
 

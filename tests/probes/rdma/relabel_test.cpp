@@ -6,6 +6,7 @@
 
 #include "probes/packet/roce.hpp"
 #include "probes/rdma/queue_pair.hpp"
+#include "probes/rdma/relabel.hpp"
 #include "tests/fakes/fake_verbs.hpp"
 
 namespace weft::rdma {

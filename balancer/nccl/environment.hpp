@@ -1,0 +1,22 @@
+// What a job's environment says to libweft-nccl.so. The one place that reads it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weft::nccl {
+
+struct Environment {
+  std::string directory;              // WEFT_NCCL_DIR; empty: the library does nothing
+  std::optional<std::uint32_t> rank;  // as the launcher says it
+  std::string tuner_table;            // WEFT_NCCL_TUNER; empty: the tuner declines all
+};
+
+/// As it was when first asked for.
+const Environment& environment();
+
+/// For NCCL's env interface, which asks a plugin instead of the environment. Null: not set.
+const char* environment_variable(const char* name);
+
+}  // namespace weft::nccl

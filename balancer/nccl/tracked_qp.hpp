@@ -1,0 +1,120 @@
+// TrackedQp: what the interposer knows of one queue pair of the job, and QpTable, by which the hot path finds
+// it without a lock. A TrackedQp is never freed, only used again: who still looks at one that has gone sees
+// another or none, never memory that is something else.
+#pragma once
+
+#include <sched.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "balancer/nccl/held_posts.hpp"
+#include "balancer/steer/process_qps.hpp"
+
+struct ibv_context;
+struct ibv_cq;
+struct ibv_qp;
+struct ibv_send_wr;
+struct ibv_wc;
+
+namespace weft::nccl {
+
+using PostSend = int (*)(ibv_qp* qp, ibv_send_wr* chain, ibv_send_wr** bad);
+using PollCq = int (*)(ibv_cq* cq, int most, ibv_wc* completions);
+using Clock = std::chrono::steady_clock;
+
+/// One atomic exchange a post: a queue pair has one thread that posts, as a rule.
+class SpinLock {
+ public:
+  void lock() {
+    for (int tries = 0; taken_.exchange(true, std::memory_order_acquire); ++tries)
+      if (tries > kSpins) sched_yield();
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  static constexpr int kSpins = 100;
+  std::atomic<bool> taken_{false};
+};
+
+struct TrackedQp {
+  std::atomic<ibv_context*> context{nullptr};
+  std::atomic<std::uint32_t> number{0};
+  std::atomic<ibv_qp*> qp{nullptr};
+  PostSend post = nullptr;  // the device's own
+
+  // Under `posting`, those that are atomic also read without it.
+  SpinLock posting;
+  bool holding = false;
+  bool all_signaled = false;
+  std::unique_ptr<HeldPosts> held;
+  std::atomic<std::uint64_t> posted{0};  // that ask for a completion
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint32_t> largest{0};     // bytes of a post
+  std::atomic<std::uint32_t> unanswered{0};  // behind the last that asks
+  std::atomic<std::uint64_t> completed{0};   // by who polls
+  std::atomic<std::uint32_t> errors{0};
+
+  // Under the keeper's lock.
+  struct State {
+    bool connected = false;   // ready to receive at least
+    bool ready = false;       // to send
+    bool unseen = false;      // the program posts by ibv_wr_*
+    bool is_flush = false;    // to its own GID
+    std::uint32_t calls = 0;  // of the program that change it, under way
+    std::optional<Lid> dlid;  // that the program gave it; absent on RoCE
+    std::size_t index = 0;    // among those of its role between its two GIDs
+    QueueRoom room;
+    std::uint64_t tried = 0;  // the generation whose label was tried last
+    std::optional<LidRange> peer_lids;
+    PathLabel wanted;
+    Clock::time_point held_since;
+    std::uint64_t seen_completed = 0;
+    Clock::time_point progress;
+    steer::QpRecord record;
+  } state;
+};
+
+class QpTable {
+ public:
+  TrackedQp* find(const ibv_context* context, std::uint32_t number) const noexcept {
+    std::size_t at = slot_of(context, number);
+    for (std::size_t i = 0; i < kMaxProbes; ++i, at = (at + 1) % kSlots) {
+      TrackedQp* tracked = slots_[at].load(std::memory_order_acquire);
+      if (tracked == nullptr) return nullptr;
+      if (tracked->number.load(std::memory_order_relaxed) == number &&
+          tracked->context.load(std::memory_order_relaxed) == context)
+        return tracked;
+    }
+    return nullptr;
+  }
+  /// False: no room near its place. One caller at a time, as for remove().
+  bool insert(TrackedQp* tracked) noexcept;
+  void remove(TrackedQp* tracked) noexcept;
+  void clear() noexcept;
+
+ private:
+  static constexpr std::size_t kSlots = 4 * steer::kMaxQps;
+  static constexpr std::size_t kMaxProbes = 32;
+  static std::size_t slot_of(const ibv_context* context, std::uint32_t number) noexcept {
+    // Numbers of a device follow each other; contexts are 4 KB apart or more.
+    return (number + (reinterpret_cast<std::uintptr_t>(context) >> 6U) * 0x9E37u) % kSlots;
+  }
+  std::array<std::atomic<TrackedQp*>, kSlots> slots_{};
+};
+
+/// The queue pairs whose posts and completions are counted.
+QpTable& qp_table() noexcept;
+
+/// From now on what is posted by and polled from queue pairs of the context goes through this library; the
+/// device's own ibv_post_send. Null: no room for another context, or another library wraps it too: nothing
+/// changes.
+PostSend wrap_context(ibv_context* context) noexcept;
+
+/// Gives back what was held, under `posting`. What the device said to the first that it refused; 0: took all.
+int release(TrackedQp& tracked);
+
+}  // namespace weft::nccl

@@ -1,0 +1,75 @@
+// The labels of a job's queue pairs as one process is told them: for each two GIDs a list, of which the n-th
+// queue pair between them takes the n-th label. What writes it (an agent, `weft nccl steer`) and what reads
+// it (the interposer in the job) share no more than these bytes, which either may find torn or forged. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/base/bytes.hpp"
+#include "topology/base/ip.hpp"
+#include "topology/base/result.hpp"
+#include "topology/model/infiniband.hpp"
+#include "topology/model/path.hpp"
+
+namespace weft::steer {
+
+/// As ibv_gid has it.
+using Gid = std::array<std::uint8_t, 16>;
+/// "10.0.1.1" of an IPv4-mapped one, "fd00::1" of another.
+std::string gid_text(const Gid& gid);
+/// The RoCE v2 GID of an address.
+Gid gid_of(const IpAddress& address);
+
+/// NCCL connects a channel with queue pairs of which one end sends data and the other answers with credits:
+/// each end has a list of its own.
+enum class Role : std::uint8_t { sends, answers };
+std::string_view to_string(Role role);
+
+struct PairLabels {
+  Gid own{};
+  Gid peer{};
+  /// InfiniBand: the LIDs of the peer's port, of which the labels are some. Absent: RoCE, UDP source ports.
+  std::optional<LidRange> peer_lids;
+  Role role = Role::sends;
+  std::vector<PathLabel> labels;
+  friend bool operator==(const PairLabels&, const PairLabels&) = default;
+};
+
+struct LabelList {
+  std::uint64_t generation = 0;  // of two lists the later one has the higher
+  std::vector<PairLabels> pairs;
+  friend bool operator==(const LabelList&, const LabelList&) = default;
+
+  /// Of the n-th queue pair (from 0) of a role between two GIDs; past the list's end it starts again. A pair
+  /// without a list for who answers takes none. On InfiniBand a peer whose GID is not said is known by a
+  /// DLID of its port. Absent: no label.
+  const PairLabels* find(const Gid& own, const Gid& peer, std::optional<Lid> dlid, Role role) const;
+};
+
+inline constexpr std::uint32_t kLabelVersion = 1;
+inline constexpr std::size_t kMaxPairs = 4096;
+inline constexpr std::size_t kMaxLabels = 65'536;  // of all pairs
+inline constexpr std::size_t kLabelHeader = 48;
+inline constexpr std::size_t kMaxLabelBytes = kLabelHeader + kMaxPairs * 48 + kMaxLabels * 4;
+
+/// Errors: invalid_input (more pairs or labels than kMaxPairs, kMaxLabels; a label that its pair cannot
+/// have).
+Result<std::vector<std::byte>> encode_labels(const LabelList& list);
+
+/// The generation that the first kLabelHeader bytes say, unproven; absent: they are no label list.
+std::optional<std::uint64_t> peek_generation(ByteSpan header);
+
+/// Bytes behind the list do not matter. Errors: invalid_input (no label list, of another version, half
+/// written or changed: its checksum does not fit; a label that its pair cannot have).
+Result<LabelList> decode_labels(ByteSpan bytes);
+
+/// FNV-1a (Fowler, Noll and Vo), 64 bits: for what was torn, not against what was forged.
+std::uint64_t checksum(ByteSpan bytes, std::uint64_t seed = 0xCBF29CE484222325ull);
+
+}  // namespace weft::steer

@@ -1,0 +1,179 @@
+#include "balancer/steer/process_qps.hpp"
+
+#include <algorithm>
+
+#include "topology/base/outside_text.hpp"
+
+namespace weft::steer {
+namespace {
+
+// The header, big endian: magic 8, version 4, records 4, pid 4, has a rank 4, rank 4, left out 4, generation
+// 8, written 8, checksum 8, zero 8, program 64, note 160. A record: own GID 16, peer GID 16, number 4, peer
+// number 4, label 4 (all ones: absent), source 1, role 1, move 1, failed 1, bytes 8, under way 8, stalled 8,
+// errors 4, moves 4, device 16.
+constexpr std::uint64_t kMagic = 0x776566747170732Aull;  // "weftqps*"
+constexpr std::size_t kChecksumAt = 48;
+constexpr std::size_t kProgramAt = 64;
+constexpr std::size_t kProgramSize = 64;
+constexpr std::size_t kNoteAt = 128;
+constexpr std::size_t kNoteSize = 160;
+constexpr std::size_t kDeviceAt = 88;
+constexpr std::size_t kDeviceSize = 16;
+constexpr std::uint32_t kNoLabel = 0xFFFFFFFF;
+
+void store_text(MutableByteSpan bytes, std::size_t at, std::size_t size, std::string_view text) {
+  for (std::size_t i = 0; i < std::min(text.size(), size - 1); ++i)
+    store_u8(bytes, at + i, static_cast<std::uint8_t>(text[i]));
+}
+std::string load_text(ByteSpan bytes, std::size_t at, std::size_t size) {
+  std::string text;
+  for (std::size_t i = 0; i < size - 1 && load_u8(bytes, at + i) != 0; ++i)
+    text += static_cast<char>(load_u8(bytes, at + i));
+  return outside_text(text);
+}
+
+void store_gids(MutableByteSpan bytes, const QpRecord& qp) {
+  for (std::size_t i = 0; i < qp.own.size(); ++i) {
+    store_u8(bytes, i, qp.own[i]);
+    store_u8(bytes, 16 + i, qp.peer[i]);
+  }
+}
+
+void encode_record(MutableByteSpan bytes, const QpRecord& qp) {
+  store_gids(bytes, qp);
+  store_be32(bytes, 32, qp.number.value());
+  store_be32(bytes, 36, qp.peer_number.value());
+  store_be32(bytes, 40, qp.label ? qp.label->value() : kNoLabel);
+  store_u8(bytes, 44, static_cast<std::uint8_t>(qp.source));
+  store_u8(bytes, 45, static_cast<std::uint8_t>(qp.role));
+  store_u8(bytes, 46, static_cast<std::uint8_t>(qp.move));
+  store_u8(bytes, 47, qp.failed ? 1 : 0);
+  store_be64(bytes, 48, qp.bytes);
+  store_be64(bytes, 56, qp.under_way);
+  store_be64(bytes, 64, static_cast<std::uint64_t>(std::max<std::int64_t>(qp.stalled.count(), 0)));
+  store_be32(bytes, 72, qp.errors);
+  store_be32(bytes, 76, qp.moves);
+  store_text(bytes, kDeviceAt, kDeviceSize, qp.device);
+}
+
+/// Times come from outside: what no clock says is nothing.
+std::chrono::nanoseconds load_time(ByteSpan bytes, std::size_t at) {
+  const std::uint64_t count = load_be64(bytes, at);
+  return std::chrono::nanoseconds(count >> 63U == 0 ? static_cast<std::int64_t>(count) : 0);
+}
+
+Result<QpRecord> decode_record(ByteSpan bytes) {
+  const std::uint8_t source = load_u8(bytes, 44);
+  const std::uint8_t role = load_u8(bytes, 45);
+  const std::uint8_t move = load_u8(bytes, 46);
+  if (source > static_cast<std::uint8_t>(LabelSource::weft) ||
+      role > static_cast<std::uint8_t>(Role::answers) || move > static_cast<std::uint8_t>(Move::unseen))
+    return fail(ErrorKind::invalid_input, "a queue pair's record: source {}, role {}, move {}", source, role,
+                move);
+  QpRecord qp;
+  for (std::size_t i = 0; i < qp.own.size(); ++i) {
+    qp.own[i] = load_u8(bytes, i);
+    qp.peer[i] = load_u8(bytes, 16 + i);
+  }
+  qp.number = QpNum(load_be32(bytes, 32));
+  qp.peer_number = QpNum(load_be32(bytes, 36));
+  if (const auto label = load_be32(bytes, 40); label != kNoLabel) qp.label = PathLabel(label);
+  qp.source = static_cast<LabelSource>(source);
+  qp.role = static_cast<Role>(role);
+  qp.move = static_cast<Move>(move);
+  qp.failed = load_u8(bytes, 47) != 0;
+  qp.bytes = load_be64(bytes, 48);
+  qp.under_way = load_be64(bytes, 56);
+  qp.stalled = load_time(bytes, 64);
+  qp.errors = load_be32(bytes, 72);
+  qp.moves = load_be32(bytes, 76);
+  qp.device = load_text(bytes, kDeviceAt, kDeviceSize);
+  return qp;
+}
+
+std::uint64_t checksum_of(ByteSpan bytes, std::size_t size) {
+  return checksum(bytes.subspan(kChecksumAt + 8, size - kChecksumAt - 8), checksum(bytes.first(kChecksumAt)));
+}
+
+}  // namespace
+
+std::string_view to_string(LabelSource source) {
+  switch (source) {
+    case LabelSource::device:
+      return "device";
+    case LabelSource::program:
+      return "program";
+    case LabelSource::weft:
+      return "weft";
+  }
+  return "";
+}
+
+std::string_view to_string(Move move) {
+  switch (move) {
+    case Move::none:
+      return "";
+    case Move::under_way:
+      return "moving";
+    case Move::done:
+      return "moved";
+    case Move::not_at_rest:
+      return "stays: did not come to rest";
+    case Move::refused:
+      return "stays: the device refuses";
+    case Move::unseen:
+      return "stays: posts by ibv_wr_*";
+  }
+  return "";
+}
+
+std::vector<std::byte> encode_qps(const ProcessQps& process) {
+  const std::size_t count = std::min(process.qps.size(), kMaxQps);
+  std::vector<std::byte> bytes(kQpsHeader + count * kQpRecordSize);
+  store_be64(bytes, 0, kMagic);
+  store_be32(bytes, 8, kQpsVersion);
+  store_be32(bytes, 12, static_cast<std::uint32_t>(count));
+  store_be32(bytes, 16, process.pid);
+  store_be32(bytes, 20, process.rank ? 1 : 0);
+  store_be32(bytes, 24, process.rank.value_or(0));
+  store_be32(bytes, 28, process.left_out + static_cast<std::uint32_t>(process.qps.size() - count));
+  store_be64(bytes, 32, process.generation);
+  store_be64(bytes, 40, static_cast<std::uint64_t>(std::max<std::int64_t>(process.written.count(), 0)));
+  store_text(bytes, kProgramAt, kProgramSize, process.program);
+  store_text(bytes, kNoteAt, kNoteSize, process.note);
+  for (std::size_t i = 0; i < count; ++i)
+    encode_record(MutableByteSpan(bytes).subspan(kQpsHeader + i * kQpRecordSize, kQpRecordSize),
+                  process.qps[i]);
+  store_be64(bytes, kChecksumAt, checksum_of(bytes, bytes.size()));
+  return bytes;
+}
+
+Result<ProcessQps> decode_qps(ByteSpan bytes) {
+  if (bytes.size() < kQpsHeader || load_be64(bytes, 0) != kMagic)
+    return fail(ErrorKind::invalid_input, "no file of a process's queue pairs");
+  if (const auto version = load_be32(bytes, 8); version != kQpsVersion)
+    return fail(ErrorKind::invalid_input, "of version {}: this program reads {}", version, kQpsVersion);
+  const std::size_t count = load_be32(bytes, 12);
+  const std::size_t size = kQpsHeader + count * kQpRecordSize;
+  if (count > kMaxQps || size > bytes.size())
+    return fail(ErrorKind::invalid_input, "cut short: {} bytes, and {} queue pairs need {}", bytes.size(),
+                count, size);
+  if (checksum_of(bytes, size) != load_be64(bytes, kChecksumAt))
+    return fail(ErrorKind::invalid_input, "half written: its checksum does not fit");
+  ProcessQps process{.pid = load_be32(bytes, 16),
+                     .rank = std::nullopt,
+                     .generation = load_be64(bytes, 32),
+                     .written = load_time(bytes, 40),
+                     .left_out = load_be32(bytes, 28),
+                     .program = load_text(bytes, kProgramAt, kProgramSize),
+                     .note = load_text(bytes, kNoteAt, kNoteSize),
+                     .qps = {}};
+  if (load_be32(bytes, 20) != 0) process.rank = load_be32(bytes, 24);
+  for (std::size_t i = 0; i < count; ++i) {
+    WEFT_TRY(auto qp, decode_record(bytes.subspan(kQpsHeader + i * kQpRecordSize, kQpRecordSize)));
+    process.qps.push_back(std::move(qp));
+  }
+  return process;
+}
+
+}  // namespace weft::steer

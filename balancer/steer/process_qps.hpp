@@ -1,0 +1,77 @@
+// The queue pairs of one process of a job, as its interposer tells them in a file that others read: the file
+// `PID.qps` has a header, a record for each, and at kLabelsAt a label list that an agent may write for this
+// process alone. The process writes while others read: what they find torn they read again. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "balancer/steer/label_list.hpp"
+
+namespace weft::steer {
+
+/// Whose choice the label of a queue pair is.
+enum class LabelSource : std::uint8_t { device, program, weft };
+std::string_view to_string(LabelSource source);
+
+/// What became of the latest change of a label while the queue pair lived.
+enum class Move : std::uint8_t {
+  none,
+  under_way,  // posts are held until what flies has ended
+  done,
+  not_at_rest,  // it did not come to rest in time: it keeps its label
+  refused,      // the device does not change it
+  unseen        // the program posts by ibv_wr_*, which cannot be held
+};
+std::string_view to_string(Move move);
+
+struct QpRecord {
+  Gid own{};
+  Gid peer{};
+  QpNum number;
+  QpNum peer_number;
+  std::optional<PathLabel> label;  // absent: the DLID of a program's choice
+  LabelSource source = LabelSource::device;
+  Role role = Role::sends;
+  Move move = Move::none;
+  bool failed = false;                  // a completion told an error
+  std::uint64_t bytes = 0;              // posted to be sent
+  std::uint64_t under_way = 0;          // posts that ask for a completion and have none
+  std::chrono::nanoseconds stalled{0};  // since anything completed, with work under way
+  std::uint32_t errors = 0;
+  std::uint32_t moves = 0;
+  std::string device;  // up to 15 characters
+  friend bool operator==(const QpRecord&, const QpRecord&) = default;
+};
+
+struct ProcessQps {
+  std::uint32_t pid = 0;
+  std::optional<std::uint32_t> rank;
+  std::uint64_t generation = 0;         // of the label list in force; 0: none
+  std::chrono::nanoseconds written{0};  // since 1970
+  std::uint32_t left_out = 0;           // queue pairs beyond kMaxQps
+  std::string program;                  // up to 63 characters
+  std::string note;                     // why a label list is not in force; up to 159 characters
+  std::vector<QpRecord> qps;
+  friend bool operator==(const ProcessQps&, const ProcessQps&) = default;
+};
+
+inline constexpr std::uint32_t kQpsVersion = 1;
+inline constexpr std::size_t kMaxQps = 8192;
+inline constexpr std::size_t kQpsHeader = 512;
+inline constexpr std::size_t kQpRecordSize = 128;
+/// Where the label list for this process alone may stand, behind all records.
+inline constexpr std::size_t kLabelsAt = std::size_t{2} << 20U;
+static_assert(kQpsHeader + kMaxQps * kQpRecordSize <= kLabelsAt);
+
+/// Texts too long are cut, records past kMaxQps left out and counted.
+std::vector<std::byte> encode_qps(const ProcessQps& process);
+
+/// Text is as outside_text gives it. Errors: invalid_input (no such file, of another version, cut short,
+/// torn: its checksum does not fit).
+Result<ProcessQps> decode_qps(ByteSpan bytes);
+
+}  // namespace weft::steer

@@ -1,0 +1,177 @@
+// `weft nccl qps`: the queue pairs of a job's processes on this host, as libweft-nccl.so tells them.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "balancer/steer/process_qps.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/nccl.hpp"
+#include "cli/options.hpp"
+#include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/base/readable.hpp"
+#include "topology/base/text_table.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/json_text.hpp"
+#include "topology/os/wall_clock.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr Bytes kMaxFile(std::int64_t{8} << 20);
+constexpr int kMaxReads = 20;  // of one that its process is writing
+constexpr std::chrono::milliseconds kNap{5};
+constexpr std::size_t kMaxFiles = 1024;  // a host has 8 to 16 processes of a job
+/// A process tells ten times a second.
+constexpr std::chrono::seconds kSilent{2};
+
+Result<steer::ProcessQps> read_process(const std::filesystem::path& path) {
+  Result<steer::ProcessQps> read = fail(ErrorKind::internal, "");
+  for (int turn = 0; turn < kMaxReads && !read; ++turn) {
+    if (turn > 0) std::this_thread::sleep_for(kNap);
+    WEFT_TRY(const auto bytes, files::read_text_file(path, kMaxFile));
+    read = steer::decode_qps(std::as_bytes(std::span(bytes)));
+  }
+  if (!read) return pass_on(read, outside_text(path.string()));
+  return read;
+}
+
+/// `is_asked`: somebody says that there is one.
+Result<std::vector<std::filesystem::path>> files_of(const std::string& place, bool is_asked) {
+  std::error_code error;
+  if (!is_asked && !std::filesystem::exists(place, error)) return std::vector<std::filesystem::path>();
+  if (!std::filesystem::is_directory(place, error)) return std::vector<std::filesystem::path>{place};
+  std::vector<std::filesystem::path> found;
+  for (auto entry = std::filesystem::directory_iterator(place, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() != ".qps") continue;
+    if (found.size() == kMaxFiles)
+      return fail(ErrorKind::invalid_input, "{}: more than {} files of processes", outside_text(place),
+                  kMaxFiles);
+    found.push_back(entry->path());
+  }
+  if (error) return fail(ErrorKind::permission, "{}: {}", outside_text(place), error.message());
+  std::ranges::sort(found);
+  return found;
+}
+
+std::string state_of(const steer::QpRecord& qp) {
+  std::vector<std::string> parts;
+  if (qp.failed) parts.push_back(fmt::format("failed ({} errors)", qp.errors));
+  if (qp.stalled > kSilent) parts.push_back(fmt::format("stalled for {}", readable(qp.stalled)));
+  if (qp.move != steer::Move::none) parts.emplace_back(to_string(qp.move));
+  if (qp.moves > 1) parts.push_back(fmt::format("{} moves", qp.moves));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void print_process(const steer::ProcessQps& process, Nanoseconds now) {
+  std::string line = fmt::format("process {}, {}", process.pid, process.program);
+  if (process.rank) line += fmt::format(", rank {}", *process.rank);
+  line += process.generation == 0 ? ": no labels" : fmt::format(": labels of list {}", process.generation);
+  if (now - process.written > kSilent)
+    line += fmt::format("; it has told nothing for {}", readable(now - process.written));
+  print_wrapped(line);
+  if (!process.note.empty()) print_wrapped(process.note, 2);
+  if (process.left_out > 0)
+    print_wrapped(fmt::format("{} more queue pairs are not seen", process.left_out), 2);
+  TextTable table(
+      {{"QP"}, {"TO"}, {"LABEL", true}, {"BY"}, {"POSTED", true}, {"UNDER WAY", true}, {"STATE"}});
+  for (const auto& qp : process.qps) {
+    const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(qp.bytes, INT64_MAX));
+    table.add({fmt::format("{}/{}", qp.device, qp.number.value()),
+               fmt::format("{}/{}", steer::gid_text(qp.peer), qp.peer_number.value()),
+               qp.label ? std::to_string(qp.label->value()) : "", std::string(to_string(qp.source)),
+               readable(Bytes(bytes)), std::to_string(qp.under_way), state_of(qp)});
+  }
+  if (!table.empty()) fmt::print("{}", table.text(terminal_columns()));
+}
+
+files::DocumentTree tree_of(const steer::QpRecord& qp) {
+  files::DocumentTree tree{{"device", qp.device},
+                           {"qp", qp.number.value()},
+                           {"peer_qp", qp.peer_number.value()},
+                           {"from", steer::gid_text(qp.own)},
+                           {"to", steer::gid_text(qp.peer)},
+                           {"role", to_string(qp.role)},
+                           {"label_by", to_string(qp.source)},
+                           {"bytes", qp.bytes},
+                           {"under_way", qp.under_way},
+                           {"stalled_ns", qp.stalled.count()},
+                           {"errors", qp.errors},
+                           {"moves", qp.moves}};
+  if (qp.label) tree["label"] = qp.label->value();
+  if (qp.move != steer::Move::none) tree["move"] = to_string(qp.move);
+  return tree;
+}
+
+void print_document(const std::vector<steer::ProcessQps>& processes) {
+  files::DocumentTree json = files::stamped_tree("weft.nccl_qps/1", stamp_now());
+  auto& all = json["processes"] = files::DocumentTree::array();
+  for (const auto& process : processes) {
+    files::DocumentTree one{{"pid", process.pid},
+                            {"program", process.program},
+                            {"list", process.generation},
+                            {"told_ns", process.written.count()},
+                            {"left_out", process.left_out}};
+    if (process.rank) one["rank"] = *process.rank;
+    if (!process.note.empty()) one["note"] = process.note;
+    auto& qps = one["qps"] = files::DocumentTree::array();
+    for (const auto& qp : process.qps) qps.push_back(tree_of(qp));
+    all.push_back(std::move(one));
+  }
+  fmt::print("{}\n", files::document_text(json));
+}
+
+Result<void> print_qps(const po::variables_map& values) {
+  WEFT_TRY(const auto json, wants_json(values));
+  const auto place = nccl_directory(values, "place");
+  WEFT_TRY(const auto paths, files_of(place, values.count("place") != 0));
+  std::vector<steer::ProcessQps> processes;
+  std::optional<Error> trouble;
+  for (const auto& path : paths) {
+    auto process = read_process(path);
+    if (process) {
+      processes.push_back(std::move(*process));
+    } else {
+      if (trouble) print_stderr("weft: {}\n", trouble->message);
+      trouble = process.error();
+    }
+  }
+  if (json) {
+    print_document(processes);
+  } else {
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (i > 0) fmt::print("\n");
+      print_process(processes[i], os::wall_now());
+    }
+    if (paths.empty())
+      fmt::print("no process of a job tells of its queue pairs in {}\n", outside_text(place));
+  }
+  if (trouble) return tl::unexpected<Error>(*trouble);
+  return {};
+}
+
+}  // namespace
+
+OptionParser nccl_qps_options() {
+  OptionParser parser(
+      "weft nccl qps [DIR|FILE] [-o table|json]",
+      "Prints the queue pairs of a job's processes on this host: devices, peers, labels and whose choice "
+      "they "
+      "are, what is posted\nand under way, and for how long nothing has completed.",
+      "  weft nccl qps\n  weft nccl qps -o json\n");
+  parser.options().add_options()("place", po::value<std::string>()->value_name("DIR"),
+                                 "the job's directory (WEFT_NCCL_DIR), or the file of one process; without: "
+                                 "WEFT_NCCL_DIR, else /dev/shm/weft-nccl-UID");
+  parser.positional("place", 1);
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
+int nccl_qps_command(const Arguments& arguments) {
+  return run_command(nccl_qps_options(), arguments, print_qps);
+}
+
+}  // namespace weft::cli

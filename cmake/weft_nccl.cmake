@@ -1,0 +1,47 @@
+# libweft-nccl.so, which others' programs load: what it needs of weft is compiled into it once more, with names that
+# nobody sees, so that it depends on libc alone and stands beside any other copy of its parts.
+function(weft_nccl_library)
+  if(NOT IBVERBS_FOUND OR WEFT_FUZZ)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS balancer/nccl/*.cpp balancer/steer/*.cpp)
+  list(APPEND sources probes/rdma/relabel.cpp probes/packet/roce.cpp topology/base/check.cpp topology/base/ip.cpp
+       topology/base/outside_text.cpp topology/os/file_descriptor.cpp)
+  add_library(weft_nccl SHARED ${sources})
+  target_compile_definitions(weft_nccl PRIVATE FMT_HEADER_ONLY)
+  target_compile_options(weft_nccl PRIVATE -ffunction-sections -fdata-sections -foptimize-sibling-calls)
+  target_include_directories(weft_nccl PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(weft_nccl PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  set_target_properties(weft_nccl PROPERTIES OUTPUT_NAME weft-nccl LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
+                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                        LINK_DEPENDS ${CMAKE_SOURCE_DIR}/balancer/nccl/exports.map)
+  # nodelete: it has put itself into tables of others, for good.
+  target_link_options(weft_nccl PRIVATE -Wl,-z,nodelete -Wl,-z,defs -Wl,--gc-sections -Wl,--as-needed
+                      -Wl,--version-script=${CMAKE_SOURCE_DIR}/balancer/nccl/exports.map)
+  if(NOT WEFT_SANITIZE)
+    target_link_options(weft_nccl PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+  add_dependencies(weft weft_nccl)  # `weft nccl env` names it
+  install(TARGETS weft_nccl LIBRARY DESTINATION lib/weft COMPONENT nccl)
+endfunction()
+
+# libibverbs as a fake, and a client that uses it as NCCL does.
+function(weft_nccl_test_programs)
+  if(NOT TARGET weft_nccl)
+    return()
+  endif()
+  add_library(weft_fake_driver SHARED tests/nccl/fake_driver.cpp)
+  set_target_properties(weft_fake_driver PROPERTIES OUTPUT_NAME weft_fake_ibverbs
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  target_include_directories(weft_fake_driver PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_options(weft_fake_driver PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/tests/nccl/fake_driver.map)
+  add_executable(verbs_client tests/nccl/verbs_client.cpp)
+  target_include_directories(verbs_client PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(verbs_client PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  add_executable(ring_client tests/rdma/ring_client.cpp)
+  target_link_libraries(ring_client PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  # What it calls of NCCL needs no GPU.
+  add_executable(nccl_client tests/nccl/nccl_client.cpp balancer/nccl/call_slots.cpp)
+  target_include_directories(nccl_client PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(nccl_client PRIVATE ${CMAKE_DL_LIBS})
+endfunction()

@@ -1,0 +1,78 @@
+#include "balancer/steer/process_qps.hpp"
+
+#include <gmock/gmock.h>
+
+namespace weft::steer {
+namespace {
+
+using testing::HasSubstr;
+
+ProcessQps sample() {
+  QpRecord qp{.own = gid_of(IpAddress(IpAddress::V4{10, 0, 0, 1})),
+              .peer = gid_of(IpAddress(IpAddress::V4{10, 0, 0, 2})),
+              .number = QpNum(17),
+              .peer_number = QpNum(18),
+              .label = PathLabel(50'000),
+              .source = LabelSource::weft,
+              .role = Role::answers,
+              .move = Move::not_at_rest,
+              .failed = true,
+              .bytes = 1ull << 40U,
+              .under_way = 3,
+              .stalled = std::chrono::seconds(4),
+              .errors = 2,
+              .moves = 5,
+              .device = "mlx5_0"};
+  ProcessQps process{.pid = 4711,
+                     .rank = 3,
+                     .generation = 9,
+                     .written = std::chrono::seconds(1'800'000'000),
+                     .left_out = 1,
+                     .program = "train",
+                     .note = "a label list of version 2",
+                     .qps = {qp, qp}};
+  process.qps[1].label.reset();
+  return process;
+}
+
+TEST(ProcessQpsCodec, ReadsBackWhatItWrote) {
+  EXPECT_EQ(decode_qps(encode_qps(sample())).value(), sample());
+  EXPECT_EQ(decode_qps(encode_qps({})).value(), ProcessQps());
+}
+
+TEST(ProcessQpsCodec, RefusesEveryByteThatChangedAndEveryLengthCut) {
+  const auto good = encode_qps(sample());
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    auto changed = good;
+    changed[i] ^= std::byte{1};
+    EXPECT_FALSE(decode_qps(changed)) << i;
+    EXPECT_FALSE(decode_qps(ByteSpan(good).first(i))) << i;
+  }
+}
+
+TEST(ProcessQpsCodec, LeavesOutAndCountsWhatIsTooMuchAndCutsTexts) {
+  ProcessQps process = sample();
+  process.qps.resize(kMaxQps + 7, process.qps[0]);
+  process.program = std::string(200, 'a');
+  process.note = std::string(1000, 'b');
+  const auto read = decode_qps(encode_qps(process)).value();
+  EXPECT_EQ(read.qps.size(), kMaxQps);
+  EXPECT_EQ(read.left_out, 8u);
+  EXPECT_EQ(read.program, std::string(63, 'a'));
+  EXPECT_EQ(read.note, std::string(159, 'b'));
+}
+
+TEST(ProcessQpsCodec, ShowsTextOfAProcessHarmlessly) {
+  ProcessQps process = sample();
+  process.program = "tr\x1b[31main";
+  EXPECT_EQ(decode_qps(encode_qps(process)).value().program, "tr\\x1b[31main");
+}
+
+TEST(ProcessQpsCodec, TakesNoTimeThatNoClockSays) {
+  ProcessQps process = sample();
+  process.written = std::chrono::nanoseconds(-5);
+  EXPECT_EQ(decode_qps(encode_qps(process)).value().written.count(), 0);
+}
+
+}  // namespace
+}  // namespace weft::steer

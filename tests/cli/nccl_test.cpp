@@ -1,0 +1,190 @@
+// `weft nccl`: what a job must set, and its queue pairs as they are told.
+#include "cli/nccl.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "balancer/steer/process_qps.hpp"
+#include "cli/exit_status.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "topology/os/scratch_directory.hpp"
+#include "topology/os/wall_clock.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Outcome env(Arguments words) {
+  words.insert(words.end(), {"--library", "/usr/lib/weft/libweft-nccl.so"});
+  return call(nccl_env_command, words);
+}
+
+TEST(NcclEnv, IsReadByAShell) {
+  EXPECT_EQ(env({"--dir", "/run/job"}).out,
+            "export WEFT_NCCL_DIR=/run/job\n"
+            "export LD_PRELOAD=/usr/lib/weft/libweft-nccl.so${LD_PRELOAD:+:$LD_PRELOAD}\n");
+  EXPECT_EQ(env({"--dir", "/run/job", "--by", "plugin"}).out,
+            "export WEFT_NCCL_DIR=/run/job\nexport NCCL_ENV_PLUGIN=/usr/lib/weft/libweft-nccl.so\n");
+}
+
+TEST(NcclEnv, IsOneWordOfSruns) {
+  EXPECT_EQ(env({"--dir", "/run/job", "--for", "slurm"}).out,
+            "--export=ALL,WEFT_NCCL_DIR=/run/job,LD_PRELOAD=/usr/lib/weft/libweft-nccl.so\n");
+}
+
+TEST(NcclEnv, IsPartOfAPod) {
+  const auto said = env({"--dir", "/run/job", "--for", "kubernetes", "--by", "plugin"});
+  EXPECT_THAT(said.out,
+              HasSubstr("  - name: NCCL_ENV_PLUGIN\n    value: \"/usr/lib/weft/libweft-nccl.so\"\n"));
+  EXPECT_THAT(said.out, HasSubstr("      path: \"/run/job\"\n      type: DirectoryOrCreate\n"));
+}
+
+TEST(NcclEnv, RefusesWhatAShellWouldReadOtherwise) {
+  for (const char* path : {"relative", "/run/$(id)", "/run/a b", "/run/a,b", "/run/\"x", ""}) {
+    const auto said = env({"--dir", path});
+    EXPECT_EQ(said.status, kExitUsage) << path;
+    EXPECT_EQ(said.out, "");
+  }
+  EXPECT_EQ(env({"--for", "fish"}).status, kExitUsage);
+  EXPECT_EQ(env({"--by", "magic"}).status, kExitUsage);
+}
+
+steer::ProcessQps sample() {
+  steer::QpRecord qp{.own = steer::gid_of(IpAddress(IpAddress::V4{10, 0, 0, 1})),
+                     .peer = steer::gid_of(IpAddress(IpAddress::V4{10, 0, 0, 2})),
+                     .number = QpNum(17),
+                     .peer_number = QpNum(18),
+                     .label = PathLabel(50'000),
+                     .source = steer::LabelSource::weft,
+                     .move = steer::Move::done,
+                     .bytes = 5'000'000,
+                     .under_way = 3,
+                     .stalled = std::chrono::seconds(4),
+                     .moves = 2,
+                     .device = "mlx5_0"};
+  return {
+      .pid = 4711, .rank = 3, .generation = 9, .written = os::wall_now(), .program = "train", .qps = {qp}};
+}
+
+struct JobDirectory {
+  std::string put(const steer::ProcessQps& process, std::size_t cut = 0) const {
+    const auto bytes = steer::encode_qps(process);
+    const auto path = scratch.path() / (std::to_string(process.pid) + ".qps");
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size() - cut));
+    return path.string();
+  }
+  Outcome qps(Arguments words = {}) const {
+    words.insert(words.begin(), scratch.path().string());
+    return call(nccl_qps_command, words);
+  }
+  os::ScratchDirectory scratch = os::ScratchDirectory::make().value();
+};
+
+TEST(NcclQps, ShowsEachProcessOfTheDirectory) {
+  const JobDirectory job;
+  job.put(sample());
+  const auto said = job.qps();
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("process 4711, train, rank 3: labels of list 9\n"));
+  for (const char* part : {"mlx5_0/17", "10.0.0.2/18", "50000", "weft", "5 MB", "stalled for 4 s, moved,"})
+    EXPECT_THAT(said.out, HasSubstr(part));
+}
+
+TEST(NcclQps, SaysHowLongAProcessHasToldNothing) {
+  const JobDirectory job;
+  auto process = sample();
+  process.written -= std::chrono::minutes(5);
+  process.note = "labels: half written";
+  job.put(process);
+  const auto said = job.qps();
+  EXPECT_THAT(said.out, HasSubstr("it has told nothing for"));
+  EXPECT_THAT(said.out, HasSubstr("\n  labels: half written\n"));
+}
+
+TEST(NcclQps, PrintsADocument) {
+  const JobDirectory job;
+  const auto path = job.put(sample());
+  const auto said = call(nccl_qps_command, {path, "-o", "json"});
+  expect_matches_schema(said.out, "nccl_qps");
+  EXPECT_EQ(nlohmann::json::parse(said.out)["processes"][0]["qps"][0]["label"], 50'000);
+}
+
+TEST(NcclQps, ShowsTheOthersWhereOneFileIsBroken) {
+  const JobDirectory job;
+  job.put(sample());
+  auto other = sample();
+  other.pid = 4712;
+  job.put(other, 100);
+  std::ofstream(job.scratch.path() / "labels") << "not a process";
+  const auto said = job.qps();
+  EXPECT_EQ(said.status, kExitUsage);
+  EXPECT_THAT(said.err, HasSubstr("4712.qps: cut short"));
+  EXPECT_THAT(said.out, HasSubstr("process 4711"));
+}
+
+TEST(NcclQps, SaysWhatIsNotThere) {
+  const JobDirectory job;
+  EXPECT_THAT(job.qps().out, HasSubstr("no process of a job tells of its queue pairs in "));
+  EXPECT_EQ(call(nccl_qps_command, {"/no/such"}).status, kExitUsage);
+  EXPECT_EQ(call(nccl_qps_command, {"/dev/zero"}).status, kExitUsage);
+}
+
+constexpr const char* kFabric = "fabric: a\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\n";
+
+/// Of queue pairs 0 and 1 from host1 to host2, with these labels there and 50,000 back.
+std::string assignment(std::string_view first, std::string_view second) {
+  const auto qp = [](int number, std::string_view label) {
+    return fmt::format(
+        R"({{"src":"host1","dst":"host2","qp":{},"bytes":5,"label":{},"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host2"],"reverse":{{"src":"host2","label":50000,"path":["host2->leaf2","leaf2->spine1","spine1->leaf1","leaf1->host1"]}}}})",
+        number, label);
+  };
+  return fmt::format(R"({{"schema":"weft.assignment/1","assignments":[{},{}]}})", qp(0, first),
+                     qp(1, second));
+}
+
+Outcome steer_with(const JobDirectory& job, const std::string& text, const char* fabric = kFabric) {
+  const auto folder = job.scratch.path();
+  std::ofstream(folder / "now.json") << text;
+  std::ofstream(folder / "fabric.yaml") << fabric;
+  return call(nccl_steer_command, {(folder / "now.json").string(), "--fabric",
+                                   (folder / "fabric.yaml").string(), "--dir", (folder / "job").string()});
+}
+
+TEST(NcclSteer, WritesTheListsOfWhoSendsAndOfWhoAnswers) {
+  const JobDirectory job;
+  const auto said = steer_with(job, assignment("49152", "49153"));
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("2 pairs of NICs have their labels in "));
+  std::ifstream file(job.scratch.path() / "job/labels", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto list = steer::decode_labels(std::as_bytes(std::span(bytes))).value();
+  ASSERT_EQ(list.pairs.size(), 2u);
+  EXPECT_EQ(list.pairs[0].role, steer::Role::sends);
+  EXPECT_EQ(list.pairs[0].labels, (std::vector{PathLabel(49'152), PathLabel(49'153)}));
+  EXPECT_EQ(list.pairs[1].role, steer::Role::answers);
+  EXPECT_EQ(list.pairs[1].own, list.pairs[0].peer);
+  EXPECT_EQ(list.pairs[1].labels, (std::vector{PathLabel(50'000), PathLabel(50'000)}));
+}
+
+TEST(NcclSteer, LeavesPairsAloneOfWhichAQueuePairHasNoLabel) {
+  const JobDirectory job;
+  const auto said = steer_with(job, assignment("49152", "null"));
+  EXPECT_THAT(said.err, HasSubstr("1 pairs of NICs are left to the device"));
+  EXPECT_THAT(said.out, HasSubstr("1 pairs of NICs have their labels"));
+}
+
+TEST(NcclSteer, RefusesLabelsThatNoFlowLabelGivesAndWhatIsNoAssignment) {
+  const JobDirectory job;
+  EXPECT_THAT(steer_with(job, assignment("80", "49152")).err, HasSubstr("80 is no UDP source port"));
+  EXPECT_EQ(steer_with(job, "{}").status, kExitUsage);
+  EXPECT_EQ(call(nccl_steer_command, {}).status, kExitUsage);
+}
+
+}  // namespace
+}  // namespace weft::cli

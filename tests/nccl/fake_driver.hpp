@@ -1,0 +1,17 @@
+// What the fake driver's queue pairs have seen, for the client that posted.
+#pragma once
+
+#include <cstdint>
+
+struct ibv_qp;
+
+struct FakeTally {
+  static constexpr int kMaxLabels = 16;
+  std::uint64_t messages = 0;
+  std::uint64_t wrong = 0;                // not in the order of posting, or with other bytes than were posted
+  std::uint32_t first_label = 0;          // it was connected with
+  std::uint32_t labels[kMaxLabels] = {};  // messages went by, each change once
+  int count = 0;
+  std::uint32_t drains = 0;
+};
+extern "C" FakeTally fake_tally(ibv_qp* qp);

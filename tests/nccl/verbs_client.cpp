@@ -1,0 +1,226 @@
+// A program that uses verbs as NCCL 2.28 does: libibverbs by dlopen, functions by dlvsym, queue pairs made in
+// order, posts and completions by ibv_context::ops. It tells each queue pair in a line: its index, the flow
+// label that it was connected with, messages, those that were wrong, drains, and all labels that messages
+// went by.
+//   verbs_client LIBRARY [NAME=VALUE ...]
+// qps, messages (0: until each was told another label, 10 s at most), depth, inline=1, unsignaled=N (of so
+// many one asks for a completion), label (the program's own), answers=1 (as the accepting side), bytes,
+// flush=1, threads, fork=1, close=1 (destroys half of them while they move), peer (the last byte of its
+// address).
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/nccl/fake_driver.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::map<std::string, long> options{{"qps", 4},        {"messages", 50}, {"depth", 16},  {"inline", 0},
+                                    {"unsignaled", 1}, {"label", 0},     {"answers", 0}, {"bytes", 64},
+                                    {"flush", 0},      {"threads", 1},   {"fork", 0},    {"close", 0},
+                                    {"peer", 2}};
+
+template <class F>
+F call(void* library, const char* name, const char* version = "IBVERBS_1.1") {
+  auto found = reinterpret_cast<F>(dlvsym(library, name, version));
+  if (found == nullptr) {
+    std::fprintf(stderr, "no %s: %s\n", name, dlerror());
+    std::exit(2);
+  }
+  return found;
+}
+
+struct Calls {
+  explicit Calls(void* library)
+      : get_device_list(call<decltype(get_device_list)>(library, "ibv_get_device_list")),
+        open_device(call<decltype(open_device)>(library, "ibv_open_device")),
+        alloc_pd(call<decltype(alloc_pd)>(library, "ibv_alloc_pd")),
+        create_cq(call<decltype(create_cq)>(library, "ibv_create_cq")),
+        create_qp(call<decltype(create_qp)>(library, "ibv_create_qp")),
+        modify_qp(call<decltype(modify_qp)>(library, "ibv_modify_qp")),
+        destroy_qp(call<decltype(destroy_qp)>(library, "ibv_destroy_qp")),
+        tally(call<decltype(tally)>(library, "fake_tally")) {}
+  ibv_device** (*get_device_list)(int*);
+  ibv_context* (*open_device)(ibv_device*);
+  ibv_pd* (*alloc_pd)(ibv_context*);
+  ibv_cq* (*create_cq)(ibv_context*, int, void*, ibv_comp_channel*, int);
+  ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*);
+  int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int);
+  int (*destroy_qp)(ibv_qp*);
+  FakeTally (*tally)(ibv_qp*);
+};
+
+struct Connection {
+  ibv_qp* qp = nullptr;
+  ibv_cq* cq = nullptr;
+  std::vector<std::uint64_t> memory;  // of each message under way, its number
+  std::uint64_t posted = 0;
+  std::uint64_t ended = 0;  // as far as completions tell
+};
+
+void must(int error, const char* what) {
+  if (error == 0) return;
+  std::fprintf(stderr, "%s: %s\n", what, std::strerror(error));
+  std::exit(3);
+}
+
+void connect(const Calls& calls, ibv_qp* qp, int peer) {
+  ibv_qp_attr to{};
+  to.qp_state = IBV_QPS_INIT;
+  to.port_num = 1;
+  to.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | (options["answers"] != 0 ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+  must(calls.modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+       "INIT");
+  to = {};
+  to.qp_state = IBV_QPS_RTR;
+  to.dest_qp_num = 1000 + qp->qp_num;
+  to.ah_attr.is_global = 1;
+  to.ah_attr.port_num = 1;
+  to.ah_attr.grh.flow_label = static_cast<std::uint32_t>(options["label"]);
+  to.ah_attr.grh.dgid.raw[10] = to.ah_attr.grh.dgid.raw[11] = 0xFF;
+  to.ah_attr.grh.dgid.raw[12] = 10;
+  to.ah_attr.grh.dgid.raw[15] = static_cast<std::uint8_t>(peer);
+  const ibv_qp_attr given = to;
+  must(calls.modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN), "RTR");
+  if (std::memcmp(&given, &to, sizeof to) != 0) must(EINVAL, "what the program gave has changed");
+  to = {};
+  to.qp_state = IBV_QPS_RTS;
+  must(calls.modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_SQ_PSN), "RTS");
+}
+
+Connection make(const Calls& calls, ibv_context* context, ibv_pd* pd, int peer) {
+  Connection made;
+  made.cq = calls.create_cq(context, 1024, nullptr, nullptr, 0);
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = wanted.recv_cq = made.cq;
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.cap = {static_cast<std::uint32_t>(options["depth"]), 1, 1, 1, 64};
+  made.qp = calls.create_qp(pd, &wanted);
+  connect(calls, made.qp, peer);
+  made.memory.resize(static_cast<std::size_t>(options["depth"]) *
+                     std::max<std::size_t>(1, static_cast<std::size_t>(options["bytes"]) / 8));
+  return made;
+}
+
+/// Posts as much as the depth allows.
+void post(Connection& connection) {
+  const auto depth = static_cast<std::uint64_t>(options["depth"]);
+  const auto ask = static_cast<std::uint64_t>(options["unsignaled"]);
+  const bool copied = options["inline"] != 0;
+  while (connection.posted - connection.ended < depth) {
+    const std::size_t slot = connection.posted % depth * (connection.memory.size() / depth);
+    connection.memory[slot] = connection.posted;
+    ibv_sge piece{reinterpret_cast<std::uintptr_t>(&connection.memory[slot]),
+                  static_cast<std::uint32_t>(options["bytes"]), 0};
+    ibv_send_wr request{};
+    request.wr_id = connection.posted;
+    request.sg_list = &piece;
+    request.num_sge = 1;
+    request.opcode = IBV_WR_RDMA_WRITE;
+    request.send_flags =
+        (connection.posted % ask == ask - 1 ? IBV_SEND_SIGNALED : 0) | (copied ? IBV_SEND_INLINE : 0);
+    ibv_send_wr* bad = nullptr;
+    must(connection.qp->context->ops.post_send(connection.qp, &request, &bad), "post_send");
+    if (copied) connection.memory[slot] = ~0ull;  // it is the program's again
+    ++connection.posted;
+  }
+}
+
+void poll(Connection& connection) {
+  ibv_wc completions[16];
+  const int count = connection.cq->context->ops.poll_cq(connection.cq, 16, completions);
+  for (int i = 0; i < count; ++i) {
+    if (completions[i].status != IBV_WC_SUCCESS) must(EIO, "completion");
+    connection.ended = completions[i].wr_id + 1;
+  }
+}
+
+void run(const Calls& calls, std::vector<Connection>& connections) {
+  const auto messages = static_cast<std::uint64_t>(options["messages"]);
+  const auto until = Clock::now() + std::chrono::seconds(10);
+  for (bool goes_on = true; goes_on && Clock::now() < until;) {
+    goes_on = false;
+    for (Connection& connection : connections) {
+      post(connection);
+      poll(connection);
+      const FakeTally tally = calls.tally(connection.qp);
+      goes_on = goes_on || (messages > 0 ? tally.messages < messages : tally.count < 2);
+    }
+  }
+}
+
+/// Destroys every other one while they have work, and makes as many again.
+void close_some(const Calls& calls, std::vector<Connection>& connections, ibv_context* context, ibv_pd* pd) {
+  for (int turn = 0; turn < 40; ++turn)
+    for (std::size_t i = 0; i < connections.size(); i += 2) {
+      for (Connection& connection : connections) post(connection), poll(connection);
+      calls.destroy_qp(connections[i].qp);
+      connections[i] = make(calls, context, pd, static_cast<int>(options["peer"]));
+    }
+}
+
+void tell(const Calls& calls, const std::vector<Connection>& connections) {
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    const FakeTally tally = calls.tally(connections[i].qp);
+    std::printf("%zu %u %llu %llu %u", i, tally.first_label, static_cast<unsigned long long>(tally.messages),
+                static_cast<unsigned long long>(tally.wrong), tally.drains);
+    for (int label = 0; label < tally.count; ++label) std::printf(" %u", tally.labels[label]);
+    std::printf("\n");
+  }
+  std::fflush(stdout);
+}
+
+void work(const Calls& calls, ibv_context* context, std::size_t count) {
+  ibv_pd* pd = calls.alloc_pd(context);
+  std::vector<Connection> connections;
+  for (std::size_t i = 0; i < count; ++i)
+    connections.push_back(make(calls, context, pd, static_cast<int>(options["peer"])));
+  if (options["flush"] != 0) connections.push_back(make(calls, context, pd, 1));
+  if (options["close"] != 0) close_some(calls, connections, context, pd);
+  run(calls, connections);
+  tell(calls, connections);
+  for (Connection& connection : connections) must(calls.destroy_qp(connection.qp), "destroy");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    options[word.substr(0, word.find('='))] = std::strtol(word.c_str() + word.find('=') + 1, nullptr, 10);
+  }
+  void* library = argc < 2 ? nullptr : dlopen(argv[1], RTLD_NOW);
+  if (library == nullptr) return 2;
+  const Calls calls(library);
+  int count = 0;
+  ibv_context* context = calls.open_device(calls.get_device_list(&count)[0]);
+  const auto qps = static_cast<std::size_t>(options["qps"]);
+  if (options["fork"] != 0) {
+    work(calls, context, qps);
+    const pid_t child = fork();
+    if (child == 0) {
+      work(calls, context, qps);
+      std::exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) return 4;
+  }
+  std::vector<std::thread> threads;
+  for (long i = 1; i < options["threads"]; ++i) threads.emplace_back(work, std::cref(calls), context, qps);
+  work(calls, context, qps);
+  for (std::thread& thread : threads) thread.join();
+  return 0;
+}

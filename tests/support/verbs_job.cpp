@@ -1,0 +1,95 @@
+#include "tests/support/verbs_job.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <thread>
+
+#include "tests/places.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::chrono::seconds kMaxRun{60};
+
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+VerbsJob::VerbsJob()
+    : preload(WEFT_BINARY_DIR "/libweft-nccl.so"), scratch_(os::ScratchDirectory::make().value()) {
+  std::filesystem::create_directory(directory());
+}
+
+void VerbsJob::tell(const steer::LabelList& list) const {
+  const auto bytes = steer::encode_labels(list).value();
+  tell_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+void VerbsJob::tell_bytes(std::string_view bytes) const {
+  const auto beside = directory() / "labels.new";
+  std::ofstream(beside, std::ios::binary) << bytes;
+  std::filesystem::permissions(beside, std::filesystem::perms(0600));
+  std::filesystem::rename(beside, labels_path());
+}
+
+void VerbsJob::start(std::vector<std::string> options, std::vector<std::string> env) {
+  options.insert(options.begin(),
+                 {WEFT_BINARY_DIR "/verbs_client", WEFT_BINARY_DIR "/libweft_fake_ibverbs.so"});
+  env.push_back("LD_PRELOAD=" + preload);
+  // Those of the test come first and count.
+  env.insert(env.end(), {"WEFT_NCCL_DIR=" + directory().string(), "RANK=3"});
+  child_ = os::ChildProcess::start({.argv = options,
+                                    .env = env,
+                                    .output = os::ToFile{scratch_.path() / "out"},
+                                    .errors = os::ToFile{scratch_.path() / "err"}})
+               .value();
+}
+
+std::vector<SeenQp> VerbsJob::end() {
+  const auto ended = child_->wait_for(kMaxRun);
+  said = bytes_of(scratch_.path() / "err");
+  if (!ended || !*ended || !(*ended)->success()) {
+    said += ended && *ended ? to_string(**ended) : "it does not end";
+    return {};
+  }
+  std::vector<SeenQp> seen;
+  std::istringstream lines(bytes_of(scratch_.path() / "out"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    SeenQp qp;
+    std::size_t index = 0;
+    words >> index >> qp.first_label >> qp.messages >> qp.wrong >> qp.drains;
+    qp.labels.assign(std::istream_iterator<std::uint32_t>(words), {});
+    seen.push_back(std::move(qp));
+  }
+  return seen;
+}
+
+std::optional<steer::ProcessQps> VerbsJob::read() const {
+  for (const auto& entry : std::filesystem::directory_iterator(directory()))
+    if (entry.path().extension() == ".qps") {
+      const std::string bytes = bytes_of(entry.path());
+      if (auto process = steer::decode_qps(std::as_bytes(std::span(bytes)))) return *process;
+    }
+  return std::nullopt;
+}
+
+void VerbsJob::nap() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
+
+steer::PairLabels labels_of_pair(std::vector<std::uint32_t> labels, steer::Role role) {
+  steer::PairLabels pair{.own = steer::gid_of(IpAddress(IpAddress::V4{10, 0, 0, 1})),
+                         .peer = steer::gid_of(IpAddress(IpAddress::V4{10, 0, 0, 2})),
+                         .peer_lids = std::nullopt,
+                         .role = role,
+                         .labels = {}};
+  for (const auto label : labels) pair.labels.emplace_back(label);
+  return pair;
+}
+
+}  // namespace weft
