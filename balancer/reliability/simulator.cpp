@@ -170,29 +170,32 @@ void Simulator::take_leaf_out(Index leaf, Hours repair) {
   events_.push({repaired_at(repair), Kind::leaf, leaf});
 }
 
+/// Whether the job sends over that switch, or that cable between switches.
+bool Simulator::matters(std::uint32_t cause, Index part) const {
+  if (cause == kSwitchCable) return state_.matters(plant_.cables[part].bundle);
+  const Switch& what = plant_.switches[switch_of(plant_, cause, part)];
+  if (cause == kLeaf) return !what.hosts.empty() && what.hosts.front() < job_.pool();
+  return std::ranges::any_of(what.cables,
+                             [&](Index each) { return state_.matters(plant_.cables[each].bundle); });
+}
+
 /// A switch or a cable between switches.
 void Simulator::take_above(const Failure& failure, Hours repair) {
-  if (failure.effect != Effect::stops)
-    return slow_down(failure, 1 / source_.slow_to(failure.cause), repair, false);
+  const bool is_of_job = matters(failure.cause, failure.part);
+  if (failure.effect != Effect::stops) {
+    if (is_of_job) slow_down(failure, 1 / source_.slow_to(failure.cause), repair, false);
+    return;
+  }
   if (failure.cause == kLeaf) {
-    const Index leaf = switch_of(plant_, kLeaf, failure.part);
-    const auto& hosts = plant_.switches[leaf].hosts;
-    if (!hosts.empty() && is_spared(kLeaf, hosts.front())) {
+    const auto& hosts = plant_.switches[switch_of(plant_, kLeaf, failure.part)].hosts;
+    if (is_of_job && is_spared(kLeaf, hosts.front())) {
       const double nics = plant_.nics_of[hosts.front()], left = job_.dual_leaf ? nics - 0.5 : nics - 1;
       return slow_down(failure, nics / left, repair, true);
     }
-    take_leaf_out(leaf, repair);
-    if (job_is_hit()) interrupt(kLeaf);
-    return;
   }
   take_out(failure.cause, failure.part, repair);
-  const auto& cables = failure.cause == kSwitchCable
-                           ? std::vector<Index>{failure.part}
-                           : plant_.switches[switch_of(plant_, failure.cause, failure.part)].cables;
-  const bool is_of_job =
-      std::ranges::any_of(cables, [&](Index each) { return state_.matters(plant_.cables[each].bundle); });
   const bool hit = job_is_hit();
-  if (is_of_job || hit) interrupt(failure.cause);
+  if (hit || (is_of_job && failure.cause != kLeaf)) interrupt(failure.cause);
 }
 
 /// For a repair: the part is out of use until then.

@@ -82,6 +82,7 @@ class Simulator {
   void take_host_out(Index host, Hours repair);
   void take_leaf_out(Index leaf, Hours repair);
   void take_switch_out(Index above, Hours repair);
+  bool matters(std::uint32_t cause, Index part) const;
   bool is_spared(std::uint32_t cause, Index host) const;
   void slow_down(const Failure& failure, double factor, Hours repair, bool until_repaired);
   Hours when_found(const Failure& failure) const;
