@@ -20,7 +20,7 @@ namespace {
 using reliability::Index;
 
 constexpr const char* kExamples =
-    "  weft plan fabric.yaml --job 96                  # with published rates, for 54 days\n"
+    "  weft plan fabric.yaml --job 96                  # with published rates\n"
     "  weft plan fabric.yaml --rates rates.json --job 96 --days 90 -o json\n"
     "  weft plan fabric.yaml --job 16384 --scale 24576 --what-if detect=5s \\\n"
     "      --what-if spares=16\n";
@@ -151,7 +151,7 @@ Result<Asked> read_request(const po::variables_map& values) {
 }
 
 void add_job_options(OptionParser& parser) {
-  parser.options(Group::job)
+  parser.options(Group::how)
       .add_options()("detect", po::value<std::string>()->value_name("TIME"),
                      "until a failure is noticed (default: 1m, a guess)")(
           "restart", po::value<std::string>()->value_name("TIME"),

@@ -11,5 +11,7 @@ int plan_command(const Arguments& arguments);
 
 OptionParser plan_rates_options();
 int plan_rates_command(const Arguments& arguments);
+OptionParser plan_check_options();
+int plan_check_command(const Arguments& arguments);
 
 }  // namespace weft::cli

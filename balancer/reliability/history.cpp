@@ -41,6 +41,8 @@ std::vector<double> weights_of(const Plant& plant, const files::ClassRates& rate
     const auto found = ratios.find(plant.name_of(rates.part, i));
     sums[i] = sum += found == ratios.end() ? 1.0 : found->second;
   }
+  // The rate of the class is that of its parts on average.
+  for (double& each : sums) each *= sum > 0 ? static_cast<double>(sums.size()) / sum : 1;
   return sums;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 
+#include "balancer/blacklist/capacity.hpp"
 #include "balancer/reliability/planner.hpp"
 
 namespace weft::reliability {
@@ -175,6 +177,7 @@ void Planner::forecast() {
     const CountSource stopping{counted, share * share_of_job(cause, false) * each.stops};
     constexpr double kYear = 8766;
     plan_.causes.push_back({.cause = cause,
+                            .source = {counted, share},
                             .failures = forecast_count({{counted, share}}, request_.seed),
                             .interruptions = forecast_count({stopping}, request_.seed),
                             .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
@@ -182,11 +185,23 @@ void Planner::forecast() {
     all.push_back(stopping);
   }
   std::vector<CountSource> domains;
-  for (const Domain& each : plant_.domains)
+  const auto of_job = [&](const Domain& each) {
+    const auto below = [&](Index one) {
+      const Switch& what = plant_.switches[one];
+      return what.part != PartClass::leaf || (!what.hosts.empty() && what.hosts.front() < plan_.job.hosts);
+    };
+    return std::ranges::any_of(each.hosts, [&](Index host) { return host < plan_.job.hosts; }) ||
+           std::ranges::any_of(each.switches, below);
+  };
+  for (const Domain& each : plant_.domains | std::views::filter(of_job))
     domains.push_back({files::events_counted(each.events), request_.length / each.exposure});
   if (!domains.empty()) {
     const auto counts = forecast_count(domains, request_.seed);
-    plan_.causes.push_back({.cause = kDomainCause, .failures = counts, .interruptions = counts});
+    CountSource sum;
+    for (const CountSource& each : domains) sum.events += each.events;
+    sum.share = counts.mean / sum.events;
+    plan_.causes.push_back(
+        {.cause = kDomainCause, .source = sum, .failures = counts, .interruptions = counts});
     all.insert(all.end(), domains.begin(), domains.end());
   }
   plan_.interruptions = forecast_count(all, request_.seed);
@@ -266,6 +281,8 @@ Result<Plan> Planner::make() {
   plan_.fabric = plant_.name;
   plan_.plant_hosts = plant_.hosts;
   plan_.job = request_.job;
+  plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
+  plan_.job.most_drained = static_cast<Index>(plan_.drains_allowed);
   plan_.gpus = std::uint64_t{request_.job.hosts} * plant_.gpus_per_host;
   plan_.length = request_.length;
   plan_.histories = request_.histories;

@@ -43,6 +43,7 @@ struct Estimated {
 
 struct CauseForecast {
   std::size_t cause = 0;
+  CountSource source;      // of all failures in the fabric: what was seen, and how often that comes again
   CountForecast failures;  // of all parts of the fabric: what repairs are made of
   CountForecast interruptions;
   double rate_at_most = 0;  // per part and year, 95 %

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "balancer/blacklist/capacity.hpp"
 #include "balancer/reliability/planner.hpp"
 
 namespace weft::reliability {
@@ -132,7 +131,6 @@ void Planner::note_blast() {
   constexpr std::size_t kMaxRows = 12;
   std::ranges::stable_sort(plan_.blast, std::ranges::greater(), &BlastRow::hosts);
   if (plan_.blast.size() > kMaxRows) plan_.blast.resize(kMaxRows);
-  plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
 }
 
 /// What fails within the lead time, by what stands on a shelf.

@@ -49,6 +49,8 @@ void put_rows(DocumentTree& tree, const Plan& plan) {
   tree["causes"] = DocumentTree::array();
   for (const CauseForecast& each : plan.causes)
     tree["causes"].push_back({{"cause", cause_name(each.cause)},
+                              {"events", each.source.events},
+                              {"times", each.source.share},
                               {"interruptions", count_tree(each.interruptions)},
                               {"failures", count_tree(each.failures)},
                               {"rate_at_most_per_year", each.rate_at_most},

@@ -30,11 +30,12 @@ std::string time_text(Hours time) {
   return fmt::format("{:.3g} s", hours * 3600);
 }
 
+/// Without a restart too few hosts there is a bound, no figure.
 std::string kept_text(const Plan& plan) {
-  const double missed = 1 - plan.kept;
-  if (missed > 0 || plan.restarts == 0) return fmt::format("{:.5f}", plan.kept);
+  if (plan.restarts == 0) return fmt::format("no restart in {} histories", plan.histories);
+  if (plan.kept < 1) return fmt::format("{:.5f} of restarts at full size", plan.kept);
   constexpr double kRuleOfThree = 3;  // none of n: fewer than 3 / n, 95 %
-  return fmt::format("more than {:.5f}",
+  return fmt::format("more than {:.5f} of restarts at full size",
                      1 - std::max(kRuleOfThree / static_cast<double>(plan.restarts), 1e-5));
 }
 
@@ -153,7 +154,7 @@ std::string plan_sentence(const Plan& plan) {
                                          : fmt::format("Rates are {}, not this site's", plan.origin);
   return fmt::format(
       "{} GPUs on {} hosts for {}: {:.0f} interruptions ({} to {}), {} of the time effective ({} to {}), {} "
-      "({} of restarts at full size). {}; {} inputs are guesses.",
+      "({}). {}; {} inputs are guesses.",
       grouped(plan.gpus), grouped(plan.job.hosts), time_text(plan.length), plan.interruptions.mean,
       plan.interruptions.low, plan.interruptions.high, percent(plan.effective.mean),
       percent(plan.effective.low), percent(plan.effective.high), spares_text(plan), kept_text(plan), origin,
