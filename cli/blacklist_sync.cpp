@@ -12,9 +12,9 @@
 #include "cli/ledger_options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
-#include "cli/time_span.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/text_table.hpp"
+#include "topology/files/time_span.hpp"
 #include "topology/os/file_descriptor.hpp"
 
 namespace weft::cli {
@@ -241,7 +241,7 @@ Result<int> adopt(const po::variables_map& values) {
   if (!values.count("object"))
     return fail(ErrorKind::usage, "which? weft blacklist check names what can be adopted");
   const auto objects = values["object"].as<std::vector<std::string>>();
-  WEFT_TRY(const auto span, read_option(values, "for", parse_span));
+  WEFT_TRY(const auto span, read_option(values, "for", files::parse_span));
   if (span && *span > blacklist::kMaxTime) return fail(ErrorKind::usage, "--for: 366 days at most");
   const auto length = std::chrono::ceil<blacklist::Seconds>(span.value_or(std::chrono::hours(24)));
   WEFT_TRY(auto place, open_place(values, apply));

@@ -12,8 +12,8 @@
 #include "balancer/export/slurm_target.hpp"
 #include "balancer/export/ufm_target.hpp"
 #include "cli/infiniband_source.hpp"
-#include "cli/time_span.hpp"
 #include "topology/base/whole_number.hpp"
+#include "topology/files/time_span.hpp"
 
 namespace weft::cli {
 namespace {
@@ -134,7 +134,7 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   if (!to)
     return fail(ErrorKind::usage, "no target is named: expected --to {} or exec:PROGRAM",
                 fmt::join(kNamedTargets, ", "));
-  WEFT_TRY(const auto given, read_option(values, "call-limit", parse_span));
+  WEFT_TRY(const auto given, read_option(values, "call-limit", files::parse_span));
   if (given && (*given < std::chrono::seconds(1) || *given > kMaxCall))
     return fail(ErrorKind::usage, "--call-limit: expected 1s to 10m");
   if (given && *given > kMaxRestCall && (*to == "kubernetes" || *to == "ufm"))

@@ -18,6 +18,7 @@
 #include "cli/lab.hpp"
 #include "cli/nccl.hpp"
 #include "cli/options.hpp"
+#include "cli/plan.hpp"
 #include "cli/report.hpp"
 #include "cli/topology.hpp"
 #include "cli/watch_backup.hpp"
@@ -48,6 +49,9 @@ constexpr auto kCommands = std::to_array<Command>({
      compare_options},
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,
      balance_options},
+    with_words({"plan", "how often a job is interrupted, how many spares it needs, how often to sweep",
+                plan_command, plan_options},
+               plan_words),
     {"blacklist", "which links to keep work away from", blacklist_command, blacklist_words},
     with_words({"gate", "on a host: whether a job should start there", gate_command, gate_options},
                gate_words),

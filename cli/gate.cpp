@@ -10,9 +10,9 @@
 #include "cli/exit_status.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/output_files.hpp"
-#include "cli/time_span.hpp"
 #include "cli/words.hpp"
 #include "topology/files/file_text.hpp"
+#include "topology/files/time_span.hpp"
 
 namespace weft::cli {
 namespace {
@@ -27,7 +27,7 @@ constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 constexpr auto kMaxRead = std::chrono::seconds(3);
 
 Result<blacklist::Seconds> read_age(const po::variables_map& values) {
-  WEFT_TRY(const auto age, read_option(values, "max-age", parse_span));
+  WEFT_TRY(const auto age, read_option(values, "max-age", files::parse_span));
   return std::chrono::ceil<blacklist::Seconds>(*age);
 }
 

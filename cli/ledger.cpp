@@ -8,9 +8,9 @@
 #include "cli/ledger_options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
-#include "cli/time_span.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/file_text.hpp"
+#include "topology/files/time_span.hpp"
 
 namespace weft::cli {
 namespace {
@@ -69,7 +69,7 @@ Result<void> update(const po::variables_map& values) {
 
 Result<void> add(const po::variables_map& values) {
   WEFT_TRY(const auto reason, need_text(values, "reason", "who reads the list wants to know"));
-  WEFT_TRY(const auto span, read_option(values, "for", parse_span));
+  WEFT_TRY(const auto span, read_option(values, "for", files::parse_span));
   if (!span) return fail(ErrorKind::usage, "--for TIME is missing, as in --for 4h: an entry ends by itself");
   if (*span > blacklist::kMaxTime) return fail(ErrorKind::usage, "--for: 366 days at most");
   const auto name = text_option(values, "subject");

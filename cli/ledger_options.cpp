@@ -6,11 +6,11 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
-#include "cli/time_span.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/whole_number.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/incident_json.hpp"
+#include "topology/files/time_span.hpp"
 
 namespace weft::cli {
 namespace {
@@ -49,7 +49,7 @@ Result<blacklist::Policy> read_policy(const po::variables_map& values) {
         return fail(ErrorKind::usage, "--approval {}: expected channel, link, nic, host or switch", word);
       policy.automatic[*kind] = false;
     }
-  WEFT_TRY(const auto clean, read_option(values, "clean", parse_span));
+  WEFT_TRY(const auto clean, read_option(values, "clean", files::parse_span));
   if (clean) policy.clean = std::chrono::ceil<blacklist::Seconds>(*clean);
   return policy;
 }

@@ -7,13 +7,13 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
-#include "cli/time_span.hpp"
 #include "cli/words.hpp"
 #include "collectors/bus/bus_file.hpp"
 #include "collectors/bus/watch_link.hpp"
 #include "topology/base/instant.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/incident_json.hpp"
+#include "topology/files/time_span.hpp"
 #include "topology/os/wall_clock.hpp"
 
 namespace weft::cli {
@@ -67,9 +67,9 @@ Result<void> add(const po::variables_map& values) {
   const auto reason = text_option(values, "reason");
   if (!reason || reason->empty())
     return fail(ErrorKind::usage, "--reason TEXT is missing: who reads the list wants to know");
-  WEFT_TRY(const auto span, read_option(values, "for", parse_span));
+  WEFT_TRY(const auto span, read_option(values, "for", files::parse_span));
   if (!span) return fail(ErrorKind::usage, "--for TIME is missing, as in --for 2h: a mute ends by itself");
-  WEFT_TRY(const auto ahead, read_option(values, "in", parse_span));
+  WEFT_TRY(const auto ahead, read_option(values, "in", files::parse_span));
   WEFT_TRY(const auto muted, MutedFabric::open(values));
   WEFT_TRY(const auto target, files::find_mute_target(muted.fabric(), place));
   const Nanoseconds from = os::wall_now() + ahead.value_or(Nanoseconds(0));

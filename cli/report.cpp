@@ -5,9 +5,9 @@
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
-#include "cli/time_span.hpp"
 #include "collectors/report/history_report.hpp"
 #include "collectors/store/watch_store.hpp"
+#include "topology/files/time_span.hpp"
 
 namespace weft::cli {
 namespace {
@@ -65,7 +65,7 @@ std::optional<std::string> asked_place(const po::variables_map& values) {
 Result<report::WatchHistory> read_history(const po::variables_map& values) {
   const auto file = text_option(values, "db");
   if (!file) return fail(ErrorKind::usage, "--db FILE is missing: the database of 'weft watch'");
-  WEFT_TRY(const auto since, read_option(values, "since", parse_span));
+  WEFT_TRY(const auto since, read_option(values, "since", files::parse_span));
   const Nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
   WEFT_TRY(auto opened, store::open_to_read(*file));
   report::WatchHistory history{.fabric = opened.fabric,

@@ -140,7 +140,8 @@ int show(const po::variables_map& values) {
   if (format == "svg") fmt::print("{}", report::fabric_svg(file->fabric));
   if (format == "dot") fmt::print("{}", report::fabric_dot(file->fabric));
   if (format == "json") fmt::print("{}", fabric_json(file->fabric, stamp_now()));
-  if (format == "yaml") fmt::print("{}", files::write_fabric_file(file->fabric, file->lab, file->addresses));
+  if (format == "yaml")
+    fmt::print("{}", files::write_fabric_file(file->fabric, file->lab, file->addresses, file->domains));
   if (format == "table") print_summary(file->fabric);
   return kExitHealthy;
 }

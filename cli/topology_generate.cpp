@@ -94,7 +94,9 @@ int generate(const po::variables_map& values) {
   if (!text) return report(text.error());
   const auto file = files::parse_fabric_file(*text, "the fabric asked for");
   if (!file) return report(Error{ErrorKind::usage, file.error().message});
-  fmt::print("{}", values.count("explicit") ? files::write_fabric_file(file->fabric, file->lab) : *text);
+  fmt::print("{}", values.count("explicit")
+                       ? files::write_fabric_file(file->fabric, file->lab, {}, file->domains)
+                       : *text);
   return kExitHealthy;
 }
 

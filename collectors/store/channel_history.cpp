@@ -184,6 +184,15 @@ Result<std::optional<Seconds>> first_kept(Database& database) {
   return first < 0 ? std::nullopt : std::optional(Seconds(first));
 }
 
+Result<Seconds> watched_time(Database& database, Seconds from, Seconds until) {
+  constexpr Seconds kHour(3600);
+  WEFT_TRY(const auto hours,
+           database.number("SELECT count(DISTINCT bucket / 3600) FROM history WHERE bucket >= ? AND "
+                           "bucket < ?",
+                           {std::int64_t{from.count()}, std::int64_t{until.count()}}));
+  return std::min(hours * kHour, std::max(until - from, Seconds(0)));
+}
+
 Result<std::vector<HistoryPoint>> channel_history(Database& database, std::string_view channel, Seconds from,
                                                   Seconds until) {
   WEFT_TRY(const auto places, places_of(database, channel));

@@ -52,6 +52,9 @@ Result<std::vector<HistoryPoint>> channel_history(Database& database, std::strin
 /// When the oldest bucket begins; absent: nothing is kept.
 Result<std::optional<Seconds>> first_kept(Database& database);
 
+/// For how long the fabric was watched in [from, until): the hours of which anything is kept, whole.
+Result<Seconds> watched_time(Database& database, Seconds from, Seconds until);
+
 struct HistorySnapshot {
   Seconds begin{};
   Seconds length{};

@@ -114,6 +114,15 @@ Result<Applied> apply_events(Database& database, std::span<const watch::StoredEv
   return applied;
 }
 
+Result<std::uint64_t> count_incidents(Database& database, Nanoseconds from, Nanoseconds until) {
+  WEFT_TRY(
+      const auto count,
+      database.number("SELECT count(*) FROM incidents WHERE first_seen < ? AND (last_seen >= ? OR state IN "
+                      "('open','recovering'))",
+                      {time(until), time(from)}));
+  return static_cast<std::uint64_t>(count);
+}
+
 Result<std::vector<EventReport>> incidents(Database& database, const IncidentQuery& query) {
   std::string text =
       "SELECT line FROM incidents WHERE first_seen < ? AND (last_seen >= ? OR state IN "

@@ -32,6 +32,8 @@ struct IncidentQuery {
   std::optional<std::string> place = std::nullopt;
   bool suspicions = true;  // also those that never opened
 };
+/// How many rows incidents() reads for it, at most: before they are read.
+Result<std::uint64_t> count_incidents(Database& database, Nanoseconds from, Nanoseconds until);
 /// The last event of each, the latest first; of one that is open it is bad and was seen until note_watched()
 /// said so last.
 Result<std::vector<files::EventReport>> incidents(Database& database, const IncidentQuery& query);

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <fstream>
 
-#include "cli/time_span.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
+#include "topology/files/time_span.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -109,10 +109,10 @@ TEST_F(WeftReport, WhatIsWrongIsNamed) {
 }
 
 TEST(TimeSpan, TakesDaysAndNoNonsense) {
-  EXPECT_EQ(parse_span("7d"), Nanoseconds(std::chrono::hours(168)));
-  EXPECT_EQ(parse_span("90m"), Nanoseconds(std::chrono::minutes(90)));
+  EXPECT_EQ(files::parse_span("7d"), Nanoseconds(std::chrono::hours(168)));
+  EXPECT_EQ(files::parse_span("90m"), Nanoseconds(std::chrono::minutes(90)));
   for (const char* text : {"", "d", "0d", "-1d", "7", "7w", "1e30d", "999999999d"})
-    EXPECT_FALSE(parse_span(text)) << text;
+    EXPECT_FALSE(files::parse_span(text)) << text;
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ std::string of_gpu_hosts(std::string_view head) {
 
 /// Of which watch.db tells.
 const Fabric& kept_fabric() {
-  static const Fabric fabric = make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value();
+  static const Fabric fabric =
+      make_clos({.name = "roce-a", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value();
   return fabric;
 }
 
@@ -134,6 +135,7 @@ PasteBoard::PasteBoard() {
       "weft trace host1 host5 --fabric fabric.yaml --simulate -o json > map.json\n"
       "weft simulate fabric.yaml --fault leaf1--spine2:loss=2% -o json > diagnosis.json || true\n"
       "weft simulate cluster.yaml --observations run.jsonl > table\n"
+      "weft plan rates --published > rates.json\n"
       "weft bus init bus --fabric cluster.yaml > table\n"
       "for host in host1 host2 host3; do weft blacklist add $host --for 4h --reason work --ledger bl.db "
       "--fabric fabric.yaml > table; done\n";

@@ -9,6 +9,7 @@
 
 #include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
+#include "topology/model/failure_domain.hpp"
 #include "topology/model/lab_settings.hpp"
 
 namespace weft::files {
@@ -18,6 +19,7 @@ struct FabricFile {
   LabSettings lab;
   AddressBook addresses = {};             // empty: the file says nothing of addresses
   std::vector<std::string> remarks = {};  // what is odd in an imported dump
+  std::vector<FailureDomain> domains = {};
 };
 
 /// `file` stands in messages, and a relative `import` is looked for beside it.
@@ -27,6 +29,7 @@ Result<FabricFile> read_fabric_file(const std::filesystem::path& path);
 /// The fabric node by node and link by link; parse_fabric_file reads the same names, ids and rates back, as
 /// long as every port has a cable or was added before those that have.
 std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab = {},
-                              const AddressBook& addresses = {});
+                              const AddressBook& addresses = {},
+                              const std::vector<FailureDomain>& domains = {});
 
 }  // namespace weft::files

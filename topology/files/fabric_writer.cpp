@@ -4,6 +4,7 @@
 
 #include "topology/files/json_text.hpp"
 
+#include "topology/files/domain_section.hpp"
 #include "topology/files/fabric_file.hpp"
 
 namespace weft::files {
@@ -130,7 +131,8 @@ void put_addresses(Text& out, const Fabric& fabric, const AddressBook& addresses
 
 }  // namespace
 
-std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab, const AddressBook& addresses) {
+std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab, const AddressBook& addresses,
+                              const std::vector<FailureDomain>& domains) {
   Text out;
   put(out, "fabric: {}\nkind: {}\n", scalar(fabric.name()), to_string(fabric.kind()));
   put_lab(out, lab);
@@ -142,6 +144,7 @@ std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab, cons
     put(out, "  - {{a: {}, b: {}, rate: {}}}\n", end_name(fabric, link.a), end_name(fabric, link.b),
         exact(link.rate));
   if (!addresses.empty()) put_addresses(out, fabric, addresses);
+  put(out, "{}", domains_text(fabric, domains));
   return fmt::to_string(out);
 }
 

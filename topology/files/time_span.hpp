@@ -5,9 +5,9 @@
 
 #include "topology/base/units.hpp"
 
-namespace weft::cli {
+namespace weft::files {
 
 /// As parse_duration, and with d (days); above zero.
 Result<Nanoseconds> parse_span(std::string_view text);
 
-}  // namespace weft::cli
+}  // namespace weft::files

@@ -1,6 +1,6 @@
-#include "cli/time_span.hpp"
+#include "topology/files/time_span.hpp"
 
-namespace weft::cli {
+namespace weft::files {
 
 Result<Nanoseconds> parse_span(std::string_view text) {
   constexpr std::int64_t kHoursOfADay = 24;
@@ -15,4 +15,4 @@ Result<Nanoseconds> parse_span(std::string_view text) {
   return *read * kHoursOfADay;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::files

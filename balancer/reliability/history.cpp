@@ -1,0 +1,147 @@
+#include "balancer/reliability/history.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "balancer/reliability/draw.hpp"
+
+namespace weft::reliability {
+namespace {
+
+std::uint32_t cause_of(PartClass part) { return static_cast<std::uint32_t>(part); }
+
+Failure failure_at(Hours at, std::uint32_t cause, std::uint64_t key) {
+  return {.at = at, .repair = {}, .cause = cause, .part = 0, .effect = Effect::stops, .thin = 0, .key = key};
+}
+
+/// What is drawn with a failure of a class, from a stream of its own.
+void fill(Failure& failure, const files::ClassRates& rates) {
+  Stream stream({failure.key});
+  failure.thin = static_cast<float>(stream.uniform());
+  const double effect = stream.uniform();
+  failure.effect = effect < rates.stops                 ? Effect::stops
+                   : effect < rates.stops + rates.slows ? Effect::slows
+                                                        : Effect::silent;
+  failure.repair = draw_repair(stream, rates.repair);
+}
+
+/// Time to the next failure of a Weibull part of this age: the inverse of its conditional survival.
+double weibull_wait(double age, double shape, double scale, double exponential) {
+  return scale * std::pow(std::pow(age / scale, shape) + exponential, 1 / shape) - age;
+}
+
+std::vector<double> weights_of(const Plant& plant, const files::ClassRates& rates) {
+  if (rates.known.empty()) return {};
+  std::unordered_map<std::string, double> ratios;
+  for (const files::KnownPart& part : rates.known) ratios[part.name] = part.ratio;
+  std::vector<double> sums(plant.count(rates.part));
+  double sum = 0;
+  for (Index i = 0; i < sums.size(); ++i) {
+    const auto found = ratios.find(plant.name_of(rates.part, i));
+    sums[i] = sum += found == ratios.end() ? 1.0 : found->second;
+  }
+  // The rate of the class is that of its parts on average.
+  for (double& each : sums) each *= sum > 0 ? static_cast<double>(sums.size()) / sum : 1;
+  return sums;
+}
+
+/// The part in whose interval of the summed weights this lies.
+Index picked(const std::vector<double>& sums, double at) {
+  const auto found = std::ranges::upper_bound(sums, at) - sums.begin();
+  return static_cast<Index>(std::min<std::ptrdiff_t>(found, std::ssize(sums) - 1));
+}
+
+}  // namespace
+
+std::string_view cause_name(std::size_t cause) {
+  return cause == kDomainCause ? "domain" : to_string(files::kPartClasses[cause]);
+}
+
+HistorySource::HistorySource(const Plant& plant, const files::Rates& rates)
+    : plant_(plant), rates_(rates), weights_(kCauses) {
+  for (const files::ClassRates& each : rates.classes) weights_[cause_of(each.part)] = weights_of(plant, each);
+}
+
+double HistorySource::expected_failures(Hours length) const {
+  double failures = 0;
+  for (const files::ClassRates& each : rates_.classes) {
+    const auto& weights = weights_[cause_of(each.part)];
+    const double parts = weights.empty() ? static_cast<double>(plant_.count(each.part)) : weights.back();
+    failures += files::rate_of(each) * parts * length.count();
+  }
+  for (const Domain& domain : plant_.domains)
+    failures += files::events_counted(domain.events) / domain.exposure.count() * length.count();
+  return failures;
+}
+
+double HistorySource::slow_to(std::size_t cause) const {
+  if (cause == kDomainCause) return 1;
+  const auto* rates = rates_.find(files::kPartClasses[cause]);
+  return rates == nullptr ? 1 : rates->slow_to;
+}
+
+void HistorySource::draw_class(History& history, const files::ClassRates& rates, std::uint64_t number,
+                               const HistoryOptions& options) const {
+  const auto parts = plant_.count(rates.part);
+  if (parts == 0) return;
+  const std::uint32_t cause = cause_of(rates.part);
+  Stream stream({options.seed, number, cause});
+  const double counted = files::events_counted(rates.events);
+  const double factor = options.open_rates ? stream.gamma(counted) / counted : 1;
+  if (rates.ageing && rates.ageing->shape != 1) return draw_ageing(history, rates, factor, number, options);
+  const auto& weights = weights_[cause];
+  const double all = weights.empty() ? static_cast<double>(parts) : weights.back();
+  const Hours mean(1 / (files::rate_of(rates) * factor * all));
+  for (Hours at = mean * stream.exponential(); at < history.length; at += mean * stream.exponential()) {
+    Failure& failure = history.failures.emplace_back(failure_at(at, cause, stream.bits()));
+    if (weights.empty())
+      failure.part = static_cast<Index>(stream.below(parts));
+    else
+      failure.part = picked(weights, stream.uniform() * all);
+    fill(failure, rates);
+  }
+}
+
+void HistorySource::draw_ageing(History& history, const files::ClassRates& rates, double factor,
+                                std::uint64_t number, const HistoryOptions& options) const {
+  const double shape = rates.ageing->shape;
+  // The mean of a Weibull law is scale x Gamma(1 + 1 / shape).
+  const double scale = 1 / (files::rate_of(rates) * factor * std::tgamma(1 + 1 / shape));
+  const std::uint32_t cause = cause_of(rates.part);
+  for (Index part = 0; part < plant_.count(rates.part); ++part) {
+    Stream stream({options.seed, number, cause, part});
+    double age = rates.ageing->age.count(), at = 0;
+    while ((at += weibull_wait(age, shape, scale, stream.exponential())) < history.length.count()) {
+      Failure& failure = history.failures.emplace_back(failure_at(Hours(at), cause, stream.bits()));
+      failure.part = part;
+      fill(failure, rates);
+      at += failure.repair.count(), age = 0;
+    }
+  }
+}
+
+void HistorySource::draw_domain(History& history, Index domain, std::uint64_t number,
+                                const HistoryOptions& options) const {
+  const Domain& what = plant_.domains[domain];
+  Stream stream({options.seed, number, kDomainCause, domain});
+  const double counted = files::events_counted(what.events);
+  const double factor = options.open_rates ? stream.gamma(counted) / counted : 1;
+  const Hours mean = what.exposure / (counted * factor);
+  for (Hours at = mean * stream.exponential(); at < history.length; at += mean * stream.exponential()) {
+    Failure& failure = history.failures.emplace_back(failure_at(at, kDomainCause, stream.bits()));
+    failure.part = domain;
+    failure.repair = what.repair;
+    failure.thin = static_cast<float>(stream.uniform());
+  }
+}
+
+History HistorySource::draw(std::uint64_t number, const HistoryOptions& options) const {
+  History history{.length = options.length, .failures = {}};
+  for (const files::ClassRates& each : rates_.classes) draw_class(history, each, number, options);
+  for (Index d = 0; d < plant_.domains.size(); ++d) draw_domain(history, d, number, options);
+  std::ranges::sort(history.failures, {}, [](const Failure& each) { return std::pair(each.at, each.key); });
+  return history;
+}
+
+}  // namespace weft::reliability

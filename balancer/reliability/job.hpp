@@ -1,0 +1,80 @@
+// What is planned: a job, the spares beside it, how it is run and swept. And what came of it in one history.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "balancer/reliability/history.hpp"
+
+namespace weft::reliability {
+
+/// Hosts are missing: wait for a repair, or go on with fewer data-parallel groups.
+enum class Shortage : std::uint8_t { wait, shrink };
+
+/// When what is silent is looked for. before_job: never while it runs.
+enum class SweepPolicy : std::uint8_t { before_job, at_restart, every, agents };
+
+struct Sweeps {
+  SweepPolicy policy = SweepPolicy::before_job;
+  Hours every{24};
+  Hours cost{2.0 / 60};      // the job stands still for so long
+  Hours delay{15.0 / 3600};  // of standing agents, until they name what is silent
+};
+
+struct Job {
+  Index hosts = 0;
+  Index spares = 0;  // hosts of the same fabric that stay idle, spread evenly among the others
+  Hours detect{1.0 / 60};
+  Hours restart{2.0 / 60};
+  Hours spare_start{};  // more, where a host is replaced: cold spares
+  Hours checkpoint_every{0.25};
+  Hours checkpoint_cost{30.0 / 3600};
+  Hours find_slow{1};          // until what slows the job is found without a sweep
+  double network_share = 0.2;  // of a step, in which it waits for the network
+  Shortage shortage = Shortage::wait;
+  Index group = 1;            // hosts of a data-parallel group
+  bool without_rail = false;  // a host goes on with a NIC less
+  bool dual_leaf = false;     // each NIC is at two leaves: it goes on with half of its rate
+  Index crews = 0;            // repairs at the same time; 0: as many as there are
+  Index most_drained = std::numeric_limits<Index>::max();  // hosts taken out for being slow
+  Sweeps sweeps;
+  /// By cause: share of the failures that still come (at most 1), and of their repair times.
+  std::array<double, kCauses> rate_factor = ones();
+  std::array<double, kCauses> repair_factor = ones();
+
+  Index pool() const { return hosts + spares; }
+  Hours down() const { return detect + restart; }
+
+ private:
+  static constexpr std::array<double, kCauses> ones() {
+    std::array<double, kCauses> all{};
+    all.fill(1);
+    return all;
+  }
+};
+
+/// Where the time goes; adds up to the length of the history.
+struct TimeSpent {
+  Hours effective{}, checkpoints{}, repeated{}, detection{}, restart{}, waiting{}, slow{}, sweeps{}, shrunk{};
+};
+
+struct Outcome {
+  Hours length{};
+  TimeSpent time;
+  std::array<std::uint32_t, kCauses> interruptions{};
+  std::uint32_t drains = 0;            // restarts for what was found slow
+  std::uint32_t restarts = 0;          // at which hosts were looked for
+  std::uint32_t full = 0;              // of these, those that had all of them at once
+  std::vector<std::uint32_t> missing;  // restarts by the number of hosts of the pool that were out
+  Hours undetected{};                  // slow or silent, not found, of all parts
+
+  std::uint32_t all_interruptions() const {
+    std::uint32_t all = 0;
+    for (const std::uint32_t each : interruptions) all += each;
+    return all;
+  }
+  double effective_share() const { return time.effective / length; }
+};
+
+}  // namespace weft::reliability

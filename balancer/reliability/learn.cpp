@@ -1,0 +1,204 @@
+#include "balancer/reliability/learn.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "balancer/reliability/offenders.hpp"
+#include "balancer/reliability/plant.hpp"
+#include "topology/files/json_fields.hpp"
+
+namespace weft::reliability {
+namespace {
+
+constexpr std::array kSeenClasses{PartClass::host, PartClass::host_cable, PartClass::switch_cable,
+                                  PartClass::leaf, PartClass::spine,      PartClass::core};
+constexpr double kTold = 0.01;  // a part is listed where it is an offender with this probability, or failed
+
+Hours hours_of(Nanoseconds time) { return std::chrono::duration_cast<Hours>(time); }
+
+std::optional<PartClass> class_of(const Fabric& fabric, const files::IncidentReport& incident) {
+  if (!incident.nodes.empty()) {
+    const auto node = fabric.find_node(incident.nodes.front());
+    if (!node) return std::nullopt;
+    switch (fabric.node(*node).tier) {
+      case Tier::host:
+        return PartClass::host;
+      case Tier::leaf:
+        return PartClass::leaf;
+      case Tier::spine:
+        return PartClass::spine;
+      case Tier::core:
+      case Tier::tier4:
+      case Tier::tier5:
+      case Tier::tier6:
+        return PartClass::core;
+    }
+  }
+  const auto link = incident.links.empty() ? Result<LinkId>(fail(ErrorKind::not_found, "none"))
+                                           : fabric.find_link(incident.links.front());
+  if (!link) return std::nullopt;
+  return fabric.between_switches(*link) ? PartClass::switch_cable : PartClass::host_cable;
+}
+
+void count(ClassCount& into, const files::IncidentReport& incident, Nanoseconds until) {
+  ++into.events;
+  if (incident.verdict == Verdict::failed) ++into.failed;
+  const Nanoseconds end = std::min(incident.closed.value_or(until), until);
+  into.out += hours_of(end - incident.first_seen);
+  if (incident.closed && *incident.closed <= until) ++into.repaired;
+  ++into.parts[incident.nodes.empty() ? incident.links.front() : incident.nodes.front()];
+}
+
+std::uint64_t parts_of(const Fabric& fabric, PartClass part) {
+  std::uint64_t count = 0;
+  switch (part) {
+    case PartClass::host:
+      return fabric.hosts().size();
+    case PartClass::host_cable:
+      return fabric.nics().size();
+    case PartClass::switch_cable:
+      for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
+        count += fabric.between_switches(LinkId(link)) ? 1 : 0;
+      return count;
+    case PartClass::leaf:
+    case PartClass::spine:
+    case PartClass::core:
+    case PartClass::gpu:
+    case PartClass::nic:
+    case PartClass::software:
+      return make_plant(fabric, {}, 1).count(part);
+  }
+  return count;
+}
+
+/// Parts that failed, with what their counts say of their rates.
+void note_offenders(files::ClassRates& rates, const ClassCount& counted) {
+  std::vector<PartHistory> parts;
+  for (const auto& [name, events] : counted.parts) parts.push_back({events, rates.time});
+  parts.resize(std::max<std::size_t>(rates.parts, parts.size()), {0, rates.time});
+  const auto fit = fit_offenders(parts);
+  if (fit.offenders.share <= 0) return;
+  rates.offenders = fit.offenders;
+  const double usual = posterior_of(fit, {0, rates.time}).rate;
+  for (const auto& [name, events] : counted.parts) {
+    const auto known = posterior_of(fit, {events, rates.time});
+    if (known.offender >= kTold) rates.known.push_back({name, events, known.rate / usual, known.offender});
+  }
+}
+
+files::ClassRates learnt(const Fabric& fabric, PartClass part, const ClassCount& counted, Hours watched) {
+  const files::Rates published = files::published_rates();
+  files::ClassRates rates = *published.find(part);
+  rates.events = static_cast<double>(counted.events);
+  rates.parts = parts_of(fabric, part);
+  rates.time = watched;
+  rates.guesses.clear();
+  rates.source = counted.events > 0 ? fmt::format("{} incidents of a watcher", counted.events)
+                                    : "no incident of a watcher: half a one is reckoned with";
+  if (counted.events > 0) {
+    rates.stops = static_cast<double>(counted.failed) / static_cast<double>(counted.events);
+    rates.slows = 1 - rates.stops;
+  }
+  // Exponential: the time that all were out over the repairs that ended, also of those that did not.
+  if (counted.repaired > 0 && counted.out > Hours(0))
+    rates.repair = {
+        {files::RepairLaw::exponential, counted.out / static_cast<double>(counted.repaired), 0, 1}};
+  else
+    rates.guesses.emplace_back("repair");
+  note_offenders(rates, counted);
+  return rates;
+}
+
+Result<double> amount(const files::JsonView& view) {
+  constexpr double kMaxNumber = 1e9;
+  WEFT_TRY(const double number, view.number());
+  if (!(number > 0 && number <= kMaxNumber))
+    return view.error("expected a number above 0, {} at most, found {}", kMaxNumber, view.shown());
+  return number;
+}
+
+Result<KeptForecast> read_forecast(const files::JsonView& view) {
+  KeptForecast cause;
+  std::string name;
+  WEFT_TRY_VOID(files::need_member(view, "cause", name, files::as_text));
+  while (cause.cause < kCauses && cause_name(cause.cause) != name) ++cause.cause;
+  if (cause.cause == kCauses) return view.error("cause: '{}' is not known", name);
+  WEFT_TRY_VOID(files::need_member(view, "events", cause.failures.events, amount));
+  WEFT_TRY_VOID(files::need_member(view, "times", cause.failures.share, amount));
+  return cause;
+}
+
+}  // namespace
+
+Counted count_failures(const Fabric& fabric, const Seen& seen) {
+  Counted counted;
+  for (const files::EventReport& each : seen.incidents) {
+    const auto& incident = each.incident;
+    if (!incident.opened || incident.muted_by || incident.state == IncidentState::dismissed) continue;
+    if (incident.first_seen < seen.from || incident.first_seen >= seen.until) continue;
+    if (incident.closed && *incident.closed < incident.first_seen) {
+      ++counted.odd;
+    } else if (!incident.alternatives.empty()) {
+      ++counted.ambiguous;
+    } else if (const auto part = class_of(fabric, incident)) {
+      count(counted.classes[static_cast<std::size_t>(*part)], incident, seen.until);
+    } else {
+      ++counted.unknown;
+    }
+  }
+  return counted;
+}
+
+Result<files::Rates> learn_rates(const Fabric& fabric, const Seen& seen) {
+  if (seen.watched <= Hours(0))
+    return fail(ErrorKind::absent,
+                "the store has nothing of that time: without exposure there are no rates; a longer --since?");
+  const Counted counted = count_failures(fabric, seen);
+  files::Rates rates{.origin = fabric.name(), .is_own = true, .classes = {}};
+  for (files::ClassRates each : files::published_rates().classes) {
+    if (std::ranges::find(kSeenClasses, each.part) == kSeenClasses.end()) {
+      each.guesses = {"events", "repair"};  // of another site
+      rates.classes.push_back(std::move(each));
+    } else if (parts_of(fabric, each.part) > 0) {
+      rates.classes.push_back(
+          learnt(fabric, each.part, counted.classes[static_cast<std::size_t>(each.part)], seen.watched));
+    }
+  }
+  return rates;
+}
+
+Result<KeptPlan> parse_kept_plan(std::string_view text, std::string_view what) {
+  WEFT_TRY(const auto json, files::parse_json(text, what));
+  const files::JsonView root(json, what);
+  WEFT_TRY_VOID(files::check_schema(root, "weft.plan/1"));
+  KeptPlan plan;
+  WEFT_TRY_VOID(files::need_member(root, "generated_at", plan.made_at, files::as_time));
+  WEFT_TRY(const auto job, root.need("job"));
+  double days = 0;
+  WEFT_TRY_VOID(files::need_member(job, "days", days, amount));
+  plan.length = Hours(days * 24);
+  WEFT_TRY_VOID(files::need_member(root, "causes", plan.causes, [](const files::JsonView& all) {
+    return files::read_array<KeptForecast>(all, read_forecast);
+  }));
+  return plan;
+}
+
+std::vector<CheckRow> check_plan(const KeptPlan& plan, const Fabric& fabric, const Seen& seen) {
+  const Counted counted = count_failures(fabric, seen);
+  std::vector<CheckRow> rows;
+  for (const KeptForecast& each : plan.causes) {
+    if (each.cause == kDomainCause) continue;
+    const PartClass part = files::kPartClasses[each.cause];
+    if (std::ranges::find(kSeenClasses, part) == kSeenClasses.end()) continue;
+    CountSource source = each.failures;
+    source.share *= seen.watched / plan.length;
+    CheckRow row{.cause = each.cause, .forecast = forecast_count({source}, 1)};
+    row.came = counted.classes[each.cause].events;
+    row.inside = row.came >= row.forecast.low && row.came <= row.forecast.high;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace weft::reliability

@@ -1,0 +1,324 @@
+#include "balancer/reliability/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <ranges>
+
+#include "balancer/blacklist/capacity.hpp"
+#include "balancer/reliability/planner.hpp"
+
+namespace weft::reliability {
+namespace {
+
+constexpr std::array kAsked{0.99, 0.999, 0.9999};
+constexpr double kUsual = 0.999;
+constexpr double kOneSided = 1.644854;  // 95 % of a normal distribution
+constexpr double kMinShort = 3;         // restarts without all hosts that there should be, to tell of them
+constexpr double kMinProgress = 1e-3;   // of the time: no job is run so
+constexpr double kMaxFailures = 20'000'000;  // of all histories: about 1 GB
+constexpr std::size_t kMaxHistories = 100'000;
+
+/// The mean with what is known of the mean number of failures taken into account: a control variate.
+Estimated estimated(const std::vector<double>& values, const std::vector<double>& control, double known) {
+  Estimated made{.mean = mean_of(values), .error = error_of(values)};
+  std::vector<double> sorted = values;
+  std::ranges::sort(sorted);
+  const auto at = [&](double share) {
+    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size()))];
+  };
+  made.low = at(0.025), made.high = at(0.975);
+  const double mean = mean_of(control);
+  double covariance = 0, variance = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    covariance += (values[i] - made.mean) * (control[i] - mean);
+    variance += (control[i] - mean) * (control[i] - mean);
+  }
+  if (variance <= 0) return made;
+  std::vector<double> rest(values);
+  for (std::size_t i = 0; i < values.size(); ++i) rest[i] -= covariance / variance * (control[i] - known);
+  made.mean = std::clamp(mean_of(rest), 0.0, 1.0);
+  made.error = error_of(rest);
+  return made;
+}
+
+/// The least number with which so many restarts had all hosts, by how many were out at each: with 95 %
+/// confidence, where whole histories are what was drawn. Absent: so few restarts tell nothing of so rare a
+/// thing.
+std::optional<Index> spares_for(double asked, const std::vector<Outcome>& outcomes) {
+  std::size_t most = 0;
+  double all = 0;
+  for (const Outcome& each : outcomes) {
+    most = std::max(most, each.missing.size());
+    all += each.restarts;
+  }
+  if (all * (1 - asked) < kMinShort) return std::nullopt;
+  std::vector<double> without(outcomes.size());  // restarts of each history that lacked a host
+  for (std::size_t h = 0; h < outcomes.size(); ++h) without[h] = outcomes[h].restarts;
+  for (std::size_t spares = 0; spares < most; ++spares) {
+    double sum = 0, square = 0;
+    for (std::size_t h = 0; h < outcomes.size(); ++h) {
+      if (spares < outcomes[h].missing.size()) without[h] -= outcomes[h].missing[spares];
+      sum += without[h];
+    }
+    const double share = sum / all;
+    for (std::size_t h = 0; h < outcomes.size(); ++h)
+      square += std::pow(without[h] - share * outcomes[h].restarts, 2);
+    if (share + kOneSided * std::sqrt(square) / all <= 1 - asked) return static_cast<Index>(spares);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double error_of(const std::vector<double>& values) {
+  const double mean = mean_of(values), n = static_cast<double>(values.size());
+  double sum = 0;
+  for (const double each : values) sum += (each - mean) * (each - mean);
+  return n > 1 ? std::sqrt(sum / (n - 1) / n) : 0;
+}
+
+std::vector<double> shares_of(const std::vector<Outcome>& outcomes) {
+  std::vector<double> shares;
+  for (const Outcome& each : outcomes) shares.push_back(each.effective_share());
+  return shares;
+}
+
+Result<void> Planner::check() const {
+  const Job& job = request_.job;
+  const Index spares = request_.spares.value_or(0);
+  if (job.hosts == 0) return fail(ErrorKind::usage, "a job of no hosts: expected one at least");
+  if (job.hosts > plant_.hosts || spares > plant_.hosts - job.hosts)
+    return fail(
+        ErrorKind::usage,
+        "a job of {} hosts with {} spares does not fit into {}, which has {} hosts: a smaller --job, or "
+        "--scale GPUS for a larger fabric of its form",
+        job.hosts, spares, plant_.name, plant_.hosts);
+  if (job.checkpoint_every <= Hours(0))
+    return fail(ErrorKind::usage, "checkpoints: expected a time above 0 between them");
+  if (request_.histories < 40 || request_.histories > kMaxHistories)
+    return fail(ErrorKind::usage, "{} histories: expected 40 to {}", request_.histories, kMaxHistories);
+  const double failures =
+      source_.expected_failures(request_.length) * static_cast<double>(request_.histories);
+  if (!(failures < kMaxFailures))
+    return fail(
+        ErrorKind::invalid_input,
+        "these rates make {:.3g} failures in {} histories of {:.4g} days, more than the {:.3g} that are "
+        "simulated: fewer --histories, fewer --days, or look at the rates",
+        failures, request_.histories, request_.length.count() / 24, kMaxFailures);
+  return {};
+}
+
+std::vector<History> Planner::drawn(const HistorySource& source) const {
+  const HistoryOptions options{.seed = request_.seed, .length = request_.length};
+  std::vector<History> histories;
+  histories.reserve(request_.histories);
+  for (std::size_t i = 0; i < request_.histories; ++i) histories.push_back(source.draw(i, options));
+  return histories;
+}
+
+std::vector<Outcome> run_all(const HistorySource& source, const std::vector<History>& histories,
+                             const Job& job) {
+  Simulator simulator(source, job);
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(histories.size());
+  for (const History& each : histories) outcomes.push_back(simulator.run(each));
+  return outcomes;
+}
+
+/// The share of the parts of a class that a job (or its pool) has or depends on.
+double Planner::share_of_job(std::size_t cause, bool pool) const {
+  const Index hosts = pool ? plan_.job.pool() : plan_.job.hosts;
+  const auto below = [&](const Switch& each) { return !each.hosts.empty() && each.hosts.front() < hosts; };
+  const auto matters = [&](Index cable) {
+    return plant_.bundles[plant_.cables[cable].bundle].first_host < hosts;
+  };
+  std::size_t in = 0, all = 0;
+  const auto count = [&](const auto& items, auto counts) {
+    for (const auto& each : items) ++all, in += counts(each) ? 1 : 0;
+  };
+  if (cause == kDomainCause) return 1;
+  switch (files::kPartClasses[cause]) {
+    case PartClass::gpu:
+    case PartClass::software:
+    case PartClass::host:
+      return static_cast<double>(hosts) / plant_.hosts;
+    case PartClass::nic:
+    case PartClass::host_cable:
+      count(plant_.nic_host, [&](Index host) { return host < hosts; });
+      break;
+    case PartClass::switch_cable:
+      count(plant_.cables, [&](const Cable& each) { return plant_.bundles[each.bundle].first_host < hosts; });
+      break;
+    case PartClass::leaf:
+      count(plant_.of_tier[0], [&](Index each) { return below(plant_.switches[each]); });
+      break;
+    case PartClass::spine:
+    case PartClass::core:
+      count(plant_.of_tier[files::kPartClasses[cause] == PartClass::spine ? 1 : 2],
+            [&](Index each) { return std::ranges::any_of(plant_.switches[each].cables, matters); });
+      break;
+  }
+  return all == 0 ? 0 : static_cast<double>(in) / static_cast<double>(all);
+}
+
+void Planner::forecast() {
+  std::vector<CountSource> all;
+  for (const files::ClassRates& each : rates_.classes) {
+    const auto parts = plant_.count(each.part);
+    if (parts == 0) continue;
+    const auto cause = static_cast<std::size_t>(each.part);
+    const double counted = files::events_counted(each.events);
+    const double share = static_cast<double>(parts) * request_.length / each.exposure();
+    const CountSource stopping{counted, share * share_of_job(cause, false) * each.stops};
+    constexpr double kYear = 8766;
+    plan_.causes.push_back({.cause = cause,
+                            .source = {counted, share},
+                            .failures = forecast_count({{counted, share}}, request_.seed),
+                            .interruptions = forecast_count({stopping}, request_.seed),
+                            .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
+                            .guessed = !each.guesses.empty()});
+    all.push_back(stopping);
+  }
+  std::vector<CountSource> domains;
+  const auto of_job = [&](const Domain& each) {
+    const auto below = [&](Index one) {
+      const Switch& what = plant_.switches[one];
+      return what.part != PartClass::leaf || (!what.hosts.empty() && what.hosts.front() < plan_.job.hosts);
+    };
+    return std::ranges::any_of(each.hosts, [&](Index host) { return host < plan_.job.hosts; }) ||
+           std::ranges::any_of(each.switches, below);
+  };
+  for (const Domain& each : plant_.domains | std::views::filter(of_job))
+    domains.push_back({files::events_counted(each.events), request_.length / each.exposure});
+  if (!domains.empty()) {
+    const auto counts = forecast_count(domains, request_.seed);
+    CountSource sum;
+    for (const CountSource& each : domains) sum.events += each.events;
+    sum.share = counts.mean / sum.events;
+    plan_.causes.push_back(
+        {.cause = kDomainCause, .source = sum, .failures = counts, .interruptions = counts});
+    all.insert(all.end(), domains.begin(), domains.end());
+  }
+  plan_.interruptions = forecast_count(all, request_.seed);
+  plan_.mean_to_failure = request_.length / std::max(plan_.interruptions.mean, 1e-9);
+}
+
+void Planner::choose_interval() {
+  if (!request_.best_interval) return;
+  const Hours daly = daly_interval(plan_.job.checkpoint_cost, plan_.mean_to_failure);
+  plan_.job.checkpoint_every = std::clamp(daly, Hours(1.0 / 3600), request_.length);
+}
+
+/// A larger pool has more hosts out: the second look is at a pool of the size that the first one found. Where
+/// the fabric has no room for that many, a larger one of its form is looked at.
+void Planner::choose_spares() {
+  const Index room = plant_.hosts - plan_.job.hosts, wanted = std::max<Index>(plan_.job.hosts / 32, 16);
+  if (room >= wanted) {
+    look_for_spares(source_, histories_, wanted);
+  } else {
+    const auto gpus = (std::uint64_t{plan_.job.hosts} + wanted) * plant_.gpus_per_host;
+    const auto large = enlarged(plant_, gpus);
+    if (large) {
+      const HistorySource source(*large, rates_);
+      look_for_spares(source, drawn(source), wanted);
+    }
+  }
+  if (request_.spares)
+    plan_.job.spares = *request_.spares;
+  else
+    for (const SpareStep& each : plan_.steps)
+      if (each.asked == kUsual) plan_.job.spares = std::min(room, each.spares.value_or(wanted));
+}
+
+void Planner::look_for_spares(const HistorySource& source, const std::vector<History>& histories,
+                              Index wanted) {
+  for (const double asked : kAsked) {
+    SpareStep step{.asked = asked, .spares = std::nullopt, .independent = 0};
+    Job job = plan_.job;
+    job.spares = wanted;
+    for (int look = 0; look < 2; ++look) {
+      step.spares = spares_for(asked, run_all(source, histories, job));
+      if (!step.spares) break;
+      job.spares = std::min(*step.spares, source.plant().hosts - job.hosts);
+    }
+    plan_.steps.push_back(step);
+  }
+}
+
+void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
+  shares_ = shares_of(outcomes);
+  std::vector<double> failures;
+  for (const History& each : histories_) failures.push_back(static_cast<double>(each.failures.size()));
+  plan_.effective = estimated(shares_, failures, source_.expected_failures(request_.length));
+  std::uint64_t full = 0;
+  const double n = static_cast<double>(outcomes.size());
+  for (const Outcome& each : outcomes) {
+    plan_.restarts += each.restarts, full += each.full;
+    const auto add = [&](Hours TimeSpent::*kind) { plan_.spent.*kind += each.time.*kind / n; };
+    for (const auto kind :
+         {&TimeSpent::effective, &TimeSpent::checkpoints, &TimeSpent::repeated, &TimeSpent::detection,
+          &TimeSpent::restart, &TimeSpent::waiting, &TimeSpent::slow, &TimeSpent::sweeps, &TimeSpent::shrunk})
+      add(kind);
+  }
+  plan_.kept = plan_.restarts == 0 ? 1 : static_cast<double>(full) / static_cast<double>(plan_.restarts);
+}
+
+Gain Planner::gain_of(std::string what, const Job& job) const {
+  const auto changed = shares_of(run_all(source_, histories_, job));
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < changed.size(); ++i) differences.push_back(changed[i] - shares_[i]);
+  const double mean = mean_of(differences), half = kTwoSided * error_of(differences);
+  const double apart = kTwoSided * std::hypot(error_of(shares_), error_of(changed));
+  return {std::move(what), mean, mean - half, mean + half, apart};
+}
+
+Result<Plan> Planner::make() {
+  plan_.fabric = plant_.name;
+  plan_.plant_hosts = plant_.hosts;
+  plan_.job = request_.job;
+  plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
+  plan_.job.most_drained = static_cast<Index>(plan_.drains_allowed);
+  plan_.gpus = std::uint64_t{request_.job.hosts} * plant_.gpus_per_host;
+  plan_.length = request_.length;
+  plan_.histories = request_.histories;
+  plan_.seed = request_.seed;
+  plan_.origin = rates_.origin;
+  plan_.is_own = rates_.is_own;
+  plan_.guesses = request_.guesses;
+  for (const files::ClassRates& each : rates_.classes)
+    for (const std::string& guess : each.guesses)
+      plan_.guesses.push_back(fmt::format("{} of {}", guess, plural(each.part)));
+  WEFT_TRY_VOID(check());
+  forecast();
+  choose_interval();
+  if (efficiency(plan_.job.checkpoint_every, plan_.job.checkpoint_cost, plan_.job.down(),
+                 plan_.mean_to_failure) < kMinProgress)
+    return fail(
+        ErrorKind::invalid_input,
+        "the job makes no progress: it is interrupted every {:.3g} min, and needs {:.3g} min to restart "
+        "and {:.3g} min to its next checkpoint",
+        plan_.mean_to_failure.count() * 60, plan_.job.down().count() * 60,
+        (plan_.job.checkpoint_every + plan_.job.checkpoint_cost).count() * 60);
+  histories_ = drawn(source_);
+  choose_spares();
+  note_outcomes(run_all(source_, histories_, plan_.job));
+  note_closed_forms();
+  note_blast();
+  note_differences();
+  note_sweeps();
+  note_shelf();
+  note_improvements();
+  WEFT_TRY_VOID(note_what_ifs());
+  return std::move(plan_);
+}
+
+Result<Plan> make_plan(const Plant& plant, const files::Rates& rates, const PlanRequest& request) {
+  return Planner(plant, rates, request).make();
+}
+
+}  // namespace weft::reliability

@@ -1,0 +1,129 @@
+// Plan: how often a job will be interrupted, how much of its time moves it on, how many hosts must stay idle
+// as spares, what is worth improving. Forecasts are of drawn histories (history.hpp), closed forms stand
+// beside them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "balancer/reliability/closed_form.hpp"
+#include "balancer/reliability/job.hpp"
+
+namespace weft::reliability {
+
+struct WhatIf {
+  std::string text;  // as asked
+  Job job;
+};
+/// `job` changed by "detect=5s", "restart=2m", "checkpoint=10m", "checkpoint-cost=3s", "spares=48",
+/// "crews=4", "repair=50%", "leaf=50%" (the failures of any class), "sweep=restart|agents|6h", "dual-leaf",
+/// "without-rail", "shrink" or "wait". Error (usage): what it may be.
+Result<WhatIf> parse_what_if(std::string_view text, const Job& job);
+/// "never", "restart", "agents" or a time.
+Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps);
+std::string sweeps_text(const Sweeps& sweeps);
+
+struct PlanRequest {
+  Job job;                      // hosts, times; its spares and checkpoint interval count where given:
+  std::optional<Index> spares;  // absent: as few as .999 of restarts at full size need
+  bool best_interval = true;    // Daly's, in place of job.checkpoint_every
+  Hours length{54 * 24};
+  std::size_t histories = 300;
+  std::uint64_t seed = 1;
+  std::vector<std::string> what_ifs;  // parse_what_if()
+  std::vector<std::string> guesses;   // inputs of the job that nobody gave
+};
+
+/// A mean with what chance leaves open of it, and where 95 % of all histories lie.
+struct Estimated {
+  double mean = 0, error = 0;  // of the mean: standard error
+  double low = 0, high = 0;
+};
+
+struct CauseForecast {
+  std::size_t cause = 0;
+  CountSource source;      // of all failures in the fabric: what was seen, and how often that comes again
+  CountForecast failures;  // of all parts of the fabric: what repairs are made of
+  CountForecast interruptions;
+  double rate_at_most = 0;  // per part and year, 95 %
+  bool guessed = false;
+};
+
+struct SpareStep {
+  double asked = 0;             // share of restarts at full size
+  std::optional<Index> spares;  // absent: more than the fabric has, or than could be told
+  Index independent = 0;        // by M/G/infinity, as if hosts failed one by one
+};
+
+struct Gain {
+  std::string what;
+  double gain = 0, low = 0, high = 0;  // of the share of the time, paired, 95 %
+  double unpaired = 0;                 // half the width that independent histories would leave
+};
+
+struct SweepRow {
+  std::string policy;
+  double effective = 0;
+  double cost = 0;     // share of the time
+  Hours undetected{};  // of all slow parts, mean of histories
+};
+
+struct BlastRow {
+  std::string what;       // "leaf leaf1 and 95 more"
+  std::size_t hosts = 0;  // that it takes away
+  double slowdown = 1;    // of the network below it, where it takes links
+};
+
+struct ShelfRow {
+  std::string what;
+  double mean = 0;          // that fail within the lead time
+  std::uint64_t parts = 0;  // .99
+};
+
+struct Plan {
+  std::string fabric;
+  std::uint64_t gpus = 0;
+  Index plant_hosts = 0;
+  Job job;  // with what was chosen for it
+  Hours length{};
+  std::size_t histories = 0;
+  std::uint64_t seed = 1;
+  std::string origin;
+  bool is_own = false;
+  std::vector<std::string> guesses;
+
+  CountForecast interruptions;
+  std::vector<CauseForecast> causes;
+  Estimated effective;
+  TimeSpent spent;  // shares of the length, in hours of it
+  double kept = 0;  // share of restarts at full size with job.spares
+  std::uint64_t restarts = 0;
+  std::vector<SpareStep> steps;
+  std::size_t largest_group = 0;  // hosts that one leaf or domain takes away
+
+  Hours mean_to_failure{};
+  double closed_form = 0;
+  Hours young{}, daly{};
+  double hosts_out = 0;  // M/G/infinity
+  std::optional<Hours> sweep_every;
+  std::vector<std::string> differs;  // why the simulation is elsewhere than the closed forms
+
+  std::vector<SweepRow> sweeps;
+  std::vector<BlastRow> blast;
+  std::vector<ShelfRow> shelf;
+  std::size_t drains_allowed = 0;
+  std::vector<Gain> improvements;  // by 10 %, the best first
+  std::vector<Gain> what_ifs;
+};
+
+/// Errors: usage (the job does not fit, an option that cannot be), invalid_input (rates that make more
+/// failures than can be simulated; a checkpoint that makes no progress).
+Result<Plan> make_plan(const Plant& plant, const files::Rates& rates, const PlanRequest& request);
+
+/// The first line of the answer.
+std::string plan_sentence(const Plan& plan);
+std::string plan_table(const Plan& plan, std::size_t columns);
+std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp);
+
+}  // namespace weft::reliability

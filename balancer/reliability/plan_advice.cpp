@@ -1,0 +1,186 @@
+// What a plan says beside its forecast: closed forms, sweeps, blast radius, parts on the shelf, what to
+// improve first.
+#include <algorithm>
+#include <cmath>
+
+#include "balancer/reliability/planner.hpp"
+
+namespace weft::reliability {
+namespace {
+
+constexpr Hours kLeadTime(14 * 24);  // of parts that are ordered: a guess
+constexpr double kOnShelf = 0.99;
+constexpr double kTenth = 0.9;
+constexpr double kVisible = 0.002;  // a difference between closed form and simulation that is explained
+
+Job with_less_often(Job job, std::size_t cause) {
+  job.rate_factor[cause] *= kTenth;
+  return job;
+}
+
+}  // namespace
+
+void Planner::note_closed_forms() {
+  const Job& job = plan_.job;
+  plan_.closed_form =
+      efficiency(job.checkpoint_every, job.checkpoint_cost, job.down(), plan_.mean_to_failure);
+  plan_.young = young_interval(job.checkpoint_cost, plan_.mean_to_failure);
+  plan_.daly = daly_interval(job.checkpoint_cost, plan_.mean_to_failure);
+  double slow_rate = 0, slowdown = 0;  // of what no one notices without a sweep
+  for (const files::ClassRates& each : rates_.classes) {
+    const auto cause = static_cast<std::size_t>(each.part);
+    const double rate =
+        files::rate_of(each) * static_cast<double>(plant_.count(each.part)) * share_of_job(cause, true);
+    if (each.part <= PartClass::host_cable)
+      plan_.hosts_out +=
+          rate * each.stops * files::mean_repair(each.repair).count() * job.repair_factor[cause];
+    slow_rate += rate * each.silent;
+    slowdown += rate * each.silent * job.network_share * (1 / each.slow_to - 1);
+  }
+  for (SpareStep& each : plan_.steps)
+    each.independent = static_cast<Index>(poisson_quantile(each.asked, plan_.hosts_out));
+  if (slow_rate > 0 && slowdown > 0)
+    plan_.sweep_every = sweep_interval(job.sweeps.cost, slow_rate, slowdown / slow_rate);
+}
+
+/// Why the simulation is elsewhere than the formulas, in words.
+void Planner::note_differences() {
+  if (std::abs(plan_.effective.mean - plan_.closed_form) > kVisible) {
+    if (plan_.spent.waiting > plan_.length * kVisible / 4)
+      plan_.differs.emplace_back("the formula knows no waiting for hosts");
+    if (plan_.spent.slow > plan_.length * kVisible / 4)
+      plan_.differs.emplace_back(
+          "the formula knows no slow links; of several that are slow at once the narrowest counts alone");
+    if (plan_.spent.shrunk > Hours(0)) plan_.differs.emplace_back("the formula knows no smaller job");
+    if (plan_.differs.empty())
+      plan_.differs.emplace_back(
+          "rates differ from history to history, and the formula has their mean; failures of groups come as "
+          "one");
+  }
+  for (const SpareStep& each : plan_.steps)
+    if (each.spares && *each.spares > each.independent + each.independent / 10 + 2) {
+      plan_.differs.push_back(fmt::format(
+          "hosts fail in groups (up to {} at once): independent ones would need {} spares for {}, not {}",
+          plan_.largest_group, each.independent, each.asked, *each.spares));
+      break;
+    }
+}
+
+void Planner::note_sweeps() {
+  const auto is_silent = [](const files::ClassRates& each) { return each.silent > 0; };
+  if (std::ranges::none_of(rates_.classes, is_silent)) return;
+  std::vector<Sweeps> policies;
+  for (const SweepPolicy policy : {SweepPolicy::before_job, SweepPolicy::at_restart, SweepPolicy::agents}) {
+    policies.push_back(plan_.job.sweeps);
+    policies.back().policy = policy;
+  }
+  for (const double factor : {0.5, 1.0, 2.0})
+    if (plan_.sweep_every && *plan_.sweep_every * factor > plan_.job.sweeps.cost) {
+      policies.push_back(plan_.job.sweeps);
+      policies.back().policy = SweepPolicy::every;
+      policies.back().every = *plan_.sweep_every * factor;
+    }
+  for (const Sweeps& each : policies) {
+    Job job = plan_.job;
+    job.sweeps = each;
+    const auto outcomes = run_all(source_, histories_, job);
+    SweepRow row{.policy = sweeps_text(each), .effective = mean_of(shares_of(outcomes))};
+    const double n = static_cast<double>(outcomes.size());
+    for (const Outcome& outcome : outcomes) {
+      row.cost += outcome.time.sweeps / outcome.length / n;
+      row.undetected += outcome.undetected / n;
+    }
+    plan_.sweeps.push_back(row);
+  }
+}
+
+void Planner::note_blast() {
+  for (std::size_t tier = 0; tier < std::size(plant_.of_tier); ++tier) {
+    const auto& switches = plant_.of_tier[tier];
+    if (switches.empty()) continue;
+    BlastRow row;
+    for (const Index each : switches) {
+      const Switch& what = plant_.switches[each];
+      if (what.part == PartClass::leaf) row.hosts = std::max(row.hosts, what.hosts.size());
+      std::vector<Index> missing;
+      for (const Index cable : what.cables)
+        if (plant_.cables[cable].upper == each || tier > 0) missing.push_back(plant_.cables[cable].bundle);
+      std::ranges::sort(missing);
+      for (std::size_t i = 0, same = 0; i < missing.size(); ++i) {
+        same = i > 0 && missing[i] == missing[i - 1] ? same + 1 : 1;
+        const double links = plant_.bundles[missing[i]].links, left = links - static_cast<double>(same);
+        if (left > 0) row.slowdown = std::max(row.slowdown, links / left);
+      }
+    }
+    row.what = fmt::format("a {} ({} of them)",
+                           tier == 0   ? "leaf"
+                           : tier == 1 ? "spine"
+                                       : "core",
+                           switches.size());
+    plan_.largest_group = std::max(plan_.largest_group, row.hosts);
+    plan_.blast.push_back(std::move(row));
+  }
+  for (const Domain& each : plant_.domains) {
+    std::size_t hosts = each.hosts.size();
+    for (const Index one : each.switches)
+      if (plant_.switches[one].part == PartClass::leaf) hosts += plant_.switches[one].hosts.size();
+    hosts = std::min<std::size_t>(hosts, plant_.hosts);
+    plan_.largest_group = std::max(plan_.largest_group, hosts);
+    plan_.blast.push_back({.what = fmt::format("domain {} ({})", each.name, each.kind), .hosts = hosts});
+  }
+  constexpr std::size_t kMaxRows = 12;
+  std::ranges::stable_sort(plan_.blast, std::ranges::greater(), &BlastRow::hosts);
+  if (plan_.blast.size() > kMaxRows) plan_.blast.resize(kMaxRows);
+}
+
+/// What fails within the lead time, by what stands on a shelf.
+void Planner::note_shelf() {
+  const auto add = [&](const char* what, std::initializer_list<PartClass> classes, double each_has) {
+    std::vector<CountSource> sources;
+    for (const PartClass part : classes)
+      if (const auto* rates = rates_.find(part); rates != nullptr && plant_.count(part) > 0)
+        sources.push_back({files::events_counted(rates->events),
+                           static_cast<double>(plant_.count(part)) * kLeadTime / rates->exposure()});
+    if (sources.empty()) return;
+    double mean = 0;
+    for (const CountSource& each : sources) mean += each.events * each.share;
+    const auto parts = poisson_quantile(kOnShelf, mean);
+    plan_.shelf.push_back(
+        {what, mean * each_has, static_cast<std::uint64_t>(static_cast<double>(parts) * each_has)});
+  };
+  add("GPUs", {PartClass::gpu}, 1);
+  add("NICs", {PartClass::nic}, 1);
+  add("optics", {PartClass::host_cable, PartClass::switch_cable}, 2);  // both ends of a cable
+  add("switches", {PartClass::leaf, PartClass::spine, PartClass::core}, 1);
+}
+
+void Planner::note_improvements() {
+  for (const CauseForecast& each : plan_.causes)
+    plan_.improvements.push_back(
+        gain_of(fmt::format("failures: {}", cause_name(each.cause)), with_less_often(plan_.job, each.cause)));
+  const auto shorter = [&](const char* what, Hours Job::*time) {
+    Job job = plan_.job;
+    job.*time *= kTenth;
+    plan_.improvements.push_back(gain_of(what, job));
+  };
+  shorter("time: detection", &Job::detect);
+  shorter("time: restart", &Job::restart);
+  shorter("time: cost of a checkpoint", &Job::checkpoint_cost);
+  Job job = plan_.job;
+  for (double& each : job.repair_factor) each *= kTenth;
+  plan_.improvements.push_back(gain_of("time: repairs", job));
+  std::ranges::stable_sort(plan_.improvements, std::ranges::greater(), &Gain::gain);
+}
+
+Result<void> Planner::note_what_ifs() {
+  for (const std::string& each : request_.what_ifs) {
+    WEFT_TRY(const auto changed, parse_what_if(each, plan_.job));
+    if (changed.job.spares > plant_.hosts - plan_.job.hosts)
+      return fail(ErrorKind::usage, "'{}': {} has {} hosts beside the job", each, plant_.name,
+                  plant_.hosts - plan_.job.hosts);
+    plan_.what_ifs.push_back(gain_of(each, changed.job));
+  }
+  return {};
+}
+
+}  // namespace weft::reliability

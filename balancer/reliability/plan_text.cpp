@@ -1,0 +1,177 @@
+// A plan for people.
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "balancer/reliability/plan.hpp"
+#include "topology/base/text.hpp"
+#include "topology/base/text_table.hpp"
+
+namespace weft::reliability {
+namespace {
+
+constexpr std::size_t kMaxImprovements = 6;
+
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+
+/// To about three digits, in the unit that people say.
+std::string time_text(Hours time) {
+  const double hours = time.count();
+  if (hours >= 48) return fmt::format("{:.3g} d", hours / 24);
+  if (hours >= 1) return fmt::format("{:.3g} h", hours);
+  if (hours >= 1.0 / 60) return fmt::format("{:.3g} min", hours * 60);
+  return fmt::format("{:.3g} s", hours * 3600);
+}
+
+/// Without a restart too few hosts there is a bound, no figure.
+std::string kept_text(const Plan& plan) {
+  if (plan.restarts == 0) return fmt::format("no restart in {} histories", plan.histories);
+  if (plan.kept < 1) return fmt::format("{:.5f} of restarts at full size", plan.kept);
+  constexpr double kRuleOfThree = 3;  // none of n: fewer than 3 / n, 95 %
+  return fmt::format("more than {:.5f} of restarts at full size",
+                     1 - std::max(kRuleOfThree / static_cast<double>(plan.restarts), 1e-5));
+}
+
+std::string spares_text(const Plan& plan) {
+  std::string text = fmt::format("{} spare hosts", plan.job.spares);
+  for (const SpareStep& each : plan.steps)
+    if (each.asked == 0.999 && each.spares && *each.spares > plan.job.spares)
+      text += fmt::format(" of the {} that .999 needs", *each.spares);
+  return text;
+}
+
+std::string causes_text(const Plan& plan, std::size_t columns) {
+  TextTable table({{"cause"}, {"interruptions", true}, {"95 %", true}, {"failures", true}, {"known by"}});
+  for (const CauseForecast& each : plan.causes)
+    table.add({std::string(cause_name(each.cause)), fmt::format("{:.1f}", each.interruptions.mean),
+               fmt::format("{} to {}", each.interruptions.low, each.interruptions.high),
+               fmt::format("{:.1f}", each.failures.mean), each.guessed ? "a guess in part" : "counts"});
+  return table.text(columns, 2);
+}
+
+std::string spent_text(const Plan& plan, std::size_t columns) {
+  TextTable table({{"time"}, {"share", true}, {"in all", true}});
+  const auto add = [&](const char* what, Hours time, bool always) {
+    if (always || std::abs(time / plan.length) > 1e-5)
+      table.add({what, fmt::format("{:.2f} %", time / plan.length * 100), time_text(time)});
+  };
+  add("effective", plan.spent.effective, true);
+  add("checkpoints", plan.spent.checkpoints, true);
+  add("work done again", plan.spent.repeated, true);
+  add("detection", plan.spent.detection, true);
+  add("restart", plan.spent.restart, true);
+  add("waiting for hosts", plan.spent.waiting, true);
+  add("slow links and parts", plan.spent.slow, true);
+  add("sweeps", plan.spent.sweeps, false);
+  add("fewer hosts", plan.spent.shrunk, false);
+  return table.text(columns, 2);
+}
+
+std::string steps_text(const Plan& plan, std::size_t columns) {
+  TextTable table({{"restarts at full size", true}, {"spares", true}, {"if hosts failed one by one", true}});
+  for (const SpareStep& each : plan.steps)
+    table.add({fmt::format("{}", each.asked), each.spares ? std::to_string(*each.spares) : "too few restarts",
+               std::to_string(each.independent)});
+  std::string text = table.text(columns, 2);
+  const Index room = plan.plant_hosts - plan.job.hosts;
+  for (const SpareStep& each : plan.steps)
+    if (each.spares.value_or(room + 1) > room)
+      return text + wrapped(fmt::format("The fabric has {} hosts beside the job.", room), 0, columns);
+  return text;
+}
+
+std::string where_text(const Plan& plan) {
+  std::string text = "Where: spread over the leaf groups, at most one spare in every ";
+  text += fmt::format("{} hosts", plan.job.spares == 0 ? plan.job.hosts : plan.job.pool() / plan.job.spares);
+  if (plan.largest_group > 1)
+    text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
+  return text +
+         fmt::format(". The blacklist may drain {} hosts of this fabric by its caps.", plan.drains_allowed);
+}
+
+std::string closed_text(const Plan& plan, std::size_t columns) {
+  std::string text = wrapped(
+      fmt::format(
+          "Closed forms: effective {} (simulated {} +- {:.2f}), an interruption every {}, checkpoints "
+          "every {} (Young {}, Daly {}), {:.1f} hosts out at a time.",
+          percent(plan.closed_form), percent(plan.effective.mean), plan.effective.error * 100,
+          time_text(plan.mean_to_failure), time_text(plan.job.checkpoint_every), time_text(plan.young),
+          time_text(plan.daly), plan.hosts_out),
+      0, columns);
+  if (plan.sweep_every)
+    text += wrapped(fmt::format("A sweep every {} balances its cost against what is silent.",
+                                time_text(*plan.sweep_every)),
+                    0, columns);
+  for (const std::string& each : plan.differs) text += wrapped("They differ: " + each + ".", 2, columns, 2);
+  return text;
+}
+
+std::string sweeps_rows(const Plan& plan, std::size_t columns) {
+  if (plan.sweeps.empty())
+    return wrapped(
+        "Sweeps: these rates have no silent failures, so none pays; that is what is counted, not what "
+        "is there.",
+        0, columns);
+  TextTable table({{"sweeps"}, {"effective", true}, {"cost", true}, {"undetected", true}});
+  for (const SweepRow& each : plan.sweeps)
+    table.add({each.policy, fmt::format("{:.2f} %", each.effective * 100),
+               fmt::format("{:.2f} %", each.cost * 100), time_text(each.undetected)});
+  return table.text(columns, 2);
+}
+
+std::string gains_text(const char* title, const std::vector<Gain>& gains, std::size_t most,
+                       std::size_t columns) {
+  TextTable table({{title}, {"gain of the time", true}, {"95 %", true}, {"unpaired +-", true}});
+  for (std::size_t i = 0; i < std::min(most, gains.size()); ++i)
+    table.add({gains[i].what, fmt::format("{:+.3f} %", gains[i].gain * 100),
+               fmt::format("{:+.3f} to {:+.3f}", gains[i].low * 100, gains[i].high * 100),
+               fmt::format("{:.3f}", gains[i].unpaired * 100)});
+  return table.text(columns, 2);
+}
+
+std::string parts_text(const Plan& plan, std::size_t columns) {
+  TextTable blast({{"what fails"}, {"hosts", true}, {"links left"}});
+  for (const BlastRow& each : plan.blast)
+    blast.add({each.what, std::to_string(each.hosts),
+               each.slowdown > 1 ? fmt::format("1/{:.3f} of a bundle", each.slowdown) : ""});
+  TextTable shelf({{"on the shelf (.99, 14 days)"}, {"mean", true}, {"parts", true}});
+  for (const ShelfRow& each : plan.shelf)
+    shelf.add({each.what, fmt::format("{:.1f}", each.mean), std::to_string(each.parts)});
+  return blast.text(columns, 2) + "\n" + shelf.text(columns, 2);
+}
+
+}  // namespace
+
+std::string plan_sentence(const Plan& plan) {
+  const std::string origin = plan.is_own ? fmt::format("Rates of {}", plan.origin)
+                                         : fmt::format("Rates are {}, not this site's", plan.origin);
+  return fmt::format(
+      "{} GPUs on {} hosts for {}: {:.0f} interruptions ({} to {}), {} of the time effective ({} to {}), {} "
+      "({}). {}; {} inputs are guesses.",
+      grouped(plan.gpus), grouped(plan.job.hosts), time_text(plan.length), plan.interruptions.mean,
+      plan.interruptions.low, plan.interruptions.high, percent(plan.effective.mean),
+      percent(plan.effective.low), percent(plan.effective.high), spares_text(plan), kept_text(plan), origin,
+      plan.guesses.size());
+}
+
+std::string plan_table(const Plan& plan, std::size_t columns) {
+  std::string text = wrapped(plan_sentence(plan), 0, columns) + "\n";
+  text += causes_text(plan, columns) + "\n" + spent_text(plan, columns) + "\n" + steps_text(plan, columns);
+  text += wrapped(where_text(plan), 0, columns) + "\n" + closed_text(plan, columns) + "\n";
+  text += sweeps_rows(plan, columns) + "\n" + parts_text(plan, columns) + "\n";
+  text += gains_text("10 % less of", plan.improvements, kMaxImprovements, columns);
+  if (!plan.what_ifs.empty())
+    text += "\n" + gains_text("what if", plan.what_ifs, plan.what_ifs.size(), columns);
+  if (!plan.guesses.empty())
+    text += "\n" + wrapped(fmt::format("Guesses: {}.", fmt::join(plan.guesses, "; ")), 0, columns, 2);
+  return text;
+}
+
+}  // namespace weft::reliability

@@ -1,0 +1,56 @@
+// Planner: everything that is asked of the same histories, for plan.cpp and plan_advice.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "balancer/reliability/plan.hpp"
+#include "balancer/reliability/simulator.hpp"
+
+namespace weft::reliability {
+
+inline constexpr double kTwoSided = 1.959964;  // 95 % of a normal distribution
+
+double mean_of(const std::vector<double>& values);
+/// Standard error of the mean.
+double error_of(const std::vector<double>& values);
+std::vector<double> shares_of(const std::vector<Outcome>& outcomes);
+
+std::vector<Outcome> run_all(const HistorySource& source, const std::vector<History>& histories,
+                             const Job& job);
+
+class Planner {
+ public:
+  Planner(const Plant& plant, const files::Rates& rates, const PlanRequest& request)
+      : request_(request), source_(plant, rates), plant_(plant), rates_(rates) {}
+
+  Result<Plan> make();
+
+ private:
+  Result<void> check() const;
+  std::vector<History> drawn(const HistorySource& source) const;
+  void look_for_spares(const HistorySource& source, const std::vector<History>& histories, Index wanted);
+  void choose_interval();
+  void choose_spares();
+  void note_outcomes(const std::vector<Outcome>& outcomes);
+  Gain gain_of(std::string what, const Job& job) const;
+  void forecast();
+  void note_closed_forms();
+  void note_differences();
+  void note_sweeps();
+  void note_blast();
+  void note_shelf();
+  void note_improvements();
+  Result<void> note_what_ifs();
+  double share_of_job(std::size_t cause, bool pool) const;
+
+  const PlanRequest& request_;
+  HistorySource source_;
+  const Plant& plant_;
+  const files::Rates& rates_;
+  std::vector<History> histories_;
+  std::vector<double> shares_;  // effective, by history
+  Plan plan_;
+};
+
+}  // namespace weft::reliability

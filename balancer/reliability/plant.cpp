@@ -1,0 +1,234 @@
+#include "balancer/reliability/plant.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace weft::reliability {
+namespace {
+
+constexpr std::uint64_t kMaxGpus = 10'000'000;
+
+PartClass class_of(Tier tier) {
+  switch (tier) {
+    case Tier::host:
+    case Tier::leaf:
+      return PartClass::leaf;
+    case Tier::spine:
+      return PartClass::spine;
+    case Tier::core:
+    case Tier::tier4:
+    case Tier::tier5:
+    case Tier::tier6:
+      return PartClass::core;
+  }
+  return PartClass::core;
+}
+
+std::size_t tier_index(PartClass part) {
+  return static_cast<std::size_t>(part) - static_cast<std::size_t>(PartClass::leaf);
+}
+
+class PlantMaker {
+ public:
+  PlantMaker(const Fabric& fabric, Index gpus_per_host) : fabric_(fabric), index_(fabric.node_count(), 0) {
+    plant_.name = fabric.name();
+    plant_.gpus_per_host = gpus_per_host;
+  }
+
+  Plant make(const std::vector<FailureDomain>& domains) && {
+    add_nodes();
+    add_nics();
+    for (std::uint32_t l = 0; l < fabric_.link_count(); ++l)
+      if (fabric_.between_switches(LinkId(l))) add_cable(fabric_.link(LinkId(l)));
+    for (const FailureDomain& domain : domains) add_domain(domain);
+    return std::move(plant_);
+  }
+
+ private:
+  void add_nodes() {
+    for (const NodeId host : fabric_.hosts()) {
+      index_[host.value()] = plant_.hosts++;
+      plant_.host_names.push_back(fabric_.name_of(host));
+    }
+    plant_.nics_of.assign(plant_.hosts, 0);
+    for (std::uint32_t n = 0; n < fabric_.node_count(); ++n) {
+      const Node& node = fabric_.node(NodeId(n));
+      if (node.kind == NodeKind::host) continue;
+      index_[n] = static_cast<Index>(plant_.switches.size());
+      plant_.switches.push_back({.name = node.name, .part = class_of(node.tier)});
+      plant_.of_tier[tier_index(plant_.switches.back().part)].push_back(index_[n]);
+    }
+  }
+
+  void add_nics() {
+    for (const PortId nic : fabric_.nics()) {
+      const Index host = index_[fabric_.port(nic).node.value()];
+      plant_.nic_host.push_back(host);
+      ++plant_.nics_of[host];
+      const NodeId above = fabric_.target_node(*fabric_.channel_from(nic));
+      if (!fabric_.is_host(above)) plant_.switches[index_[above.value()]].hosts.push_back(host);
+    }
+    for (Switch& each : plant_.switches) {
+      std::ranges::sort(each.hosts);
+      const auto repeated = std::ranges::unique(each.hosts);
+      each.hosts.erase(repeated.begin(), repeated.end());
+    }
+  }
+
+  /// That of the leaf, or of all that leads up from this tier of the pod.
+  Index bundle_of(NodeId lower) {
+    const Node& node = fabric_.node(lower);
+    Switch& below = plant_.switches[index_[lower.value()]];
+    const bool is_leaf = below.part == PartClass::leaf;
+    const std::string name = is_leaf    ? node.name
+                             : node.pod ? fmt::format("pod {} above its {}s", *node.pod, to_string(node.tier))
+                                        : fmt::format("above the {}s", to_string(node.tier));
+    const auto [at, is_new] = bundles_.try_emplace(name, static_cast<Index>(plant_.bundles.size()));
+    if (is_new) {
+      const auto leaf = is_leaf ? std::optional(index_[lower.value()]) : std::nullopt;
+      plant_.bundles.push_back({.name = name, .leaf = leaf, .first_host = plant_.hosts, .last_host = 0});
+    }
+    if (is_leaf) below.uplinks = at->second;
+    if (is_leaf && node.pod) leaves_of_[*node.pod].push_back(index_[lower.value()]);
+    cover(plant_.bundles[at->second], below, node);
+    return at->second;
+  }
+
+  /// The hosts below: a leaf's own; of a pod those of its leaves, of which the links came first.
+  void cover(Bundle& bundle, const Switch& below, const Node& node) {
+    const auto take = [&](const std::vector<Index>& hosts) {
+      if (hosts.empty()) return;
+      bundle.first_host = std::min(bundle.first_host, hosts.front());
+      bundle.last_host = std::max(bundle.last_host, hosts.back() + 1);
+    };
+    if (below.part == PartClass::leaf) return take(below.hosts);
+    if (node.pod && leaves_of_.contains(*node.pod))
+      for (const Index leaf : leaves_of_[*node.pod]) take(plant_.switches[leaf].hosts);
+    else
+      bundle.first_host = 0, bundle.last_host = plant_.hosts;
+  }
+
+  void add_cable(const Link& link) {
+    NodeId lower = fabric_.port(link.a).node, upper = fabric_.port(link.b).node;
+    if (fabric_.node(upper).tier < fabric_.node(lower).tier) std::swap(lower, upper);
+    const auto index = static_cast<Index>(plant_.cables.size());
+    const Index bundle = bundle_of(lower);
+    plant_.cables.push_back({index_[lower.value()], index_[upper.value()], bundle});
+    ++plant_.bundles[bundle].links;
+    for (const NodeId end : {lower, upper}) plant_.switches[index_[end.value()]].cables.push_back(index);
+  }
+
+  void add_domain(const FailureDomain& domain) {
+    Domain made{.name = domain.name,
+                .kind = domain.kind,
+                .events = domain.events,
+                .exposure = domain.exposure,
+                .share = domain.share.value(),
+                .repair = domain.repair,
+                .hosts = {},
+                .switches = {}};
+    for (const NodeId node : domain.members)
+      (fabric_.is_host(node) ? made.hosts : made.switches).push_back(index_[node.value()]);
+    plant_.domains.push_back(std::move(made));
+  }
+
+  const Fabric& fabric_;
+  Plant plant_;
+  std::vector<Index> index_;  // by node: of its host or switch
+  std::map<std::string, Index> bundles_;
+  std::map<std::uint32_t, std::vector<Index>> leaves_of_;  // by pod; a leaf as often as it has links
+};
+
+void shift(std::vector<Index>& all, Index by) {
+  for (Index& each : all) each += by;
+}
+
+/// Behind what is there, everything of `one` once more.
+void append_copy(Plant& plant, const Plant& one) {
+  const Index hosts = plant.hosts;
+  const auto switches = static_cast<Index>(plant.switches.size());
+  const auto cables = static_cast<Index>(plant.cables.size());
+  const auto bundles = static_cast<Index>(plant.bundles.size());
+  plant.hosts += one.hosts;
+  for (const Index host : one.nic_host) plant.nic_host.push_back(host + hosts);
+  plant.nics_of.insert(plant.nics_of.end(), one.nics_of.begin(), one.nics_of.end());
+  for (Switch each : one.switches) {
+    shift(each.hosts, hosts), shift(each.cables, cables);
+    if (each.uplinks) *each.uplinks += bundles;
+    plant.switches.push_back(std::move(each));
+  }
+  for (Cable each : one.cables) {
+    each.lower += switches, each.upper += switches, each.bundle += bundles;
+    plant.cables.push_back(each);
+  }
+  for (Bundle each : one.bundles) {
+    each.first_host += hosts, each.last_host += hosts;
+    if (each.leaf) *each.leaf += switches;
+    plant.bundles.push_back(std::move(each));
+  }
+  for (Domain each : one.domains) {
+    shift(each.hosts, hosts), shift(each.switches, switches);
+    plant.domains.push_back(std::move(each));
+  }
+  for (std::size_t tier = 0; tier < std::size(one.of_tier); ++tier)
+    for (const Index each : one.of_tier[tier]) plant.of_tier[tier].push_back(each + switches);
+  plant.host_names.insert(plant.host_names.end(), one.host_names.begin(), one.host_names.end());
+}
+
+}  // namespace
+
+std::uint64_t Plant::count(PartClass part) const {
+  switch (part) {
+    case PartClass::gpu:
+    case PartClass::software:
+      return gpus();
+    case PartClass::host:
+      return hosts;
+    case PartClass::nic:
+    case PartClass::host_cable:
+      return nic_host.size();
+    case PartClass::switch_cable:
+      return cables.size();
+    case PartClass::leaf:
+    case PartClass::spine:
+    case PartClass::core:
+      return of_tier[tier_index(part)].size();
+  }
+  return 0;
+}
+
+std::string Plant::name_of(PartClass part, Index index) const {
+  switch (part) {
+    case PartClass::host:
+      return host_names[index];
+    case PartClass::nic:
+    case PartClass::host_cable:
+      return host_names[nic_host[index]];
+    case PartClass::switch_cable:
+      return switches[cables[index].lower].name + "--" + switches[cables[index].upper].name;
+    case PartClass::leaf:
+    case PartClass::spine:
+    case PartClass::core:
+      return switches[of_tier[tier_index(part)][index]].name;
+    case PartClass::gpu:
+    case PartClass::software:
+      return {};
+  }
+  return {};
+}
+
+Plant make_plant(const Fabric& fabric, const std::vector<FailureDomain>& domains, Index gpus_per_host) {
+  return PlantMaker(fabric, gpus_per_host).make(domains);
+}
+
+Result<Plant> enlarged(const Plant& plant, std::uint64_t gpus) {
+  if (plant.gpus() == 0) return fail(ErrorKind::invalid_input, "{}: the fabric has no hosts", plant.name);
+  const std::uint64_t copies = (gpus + plant.gpus() - 1) / plant.gpus();
+  if (gpus > kMaxGpus || copies * plant.gpus() > kMaxGpus + plant.gpus())
+    return fail(ErrorKind::usage, "a fabric of {} GPUs: expected {} at most", gpus, kMaxGpus);
+  Plant large = plant;
+  for (std::uint64_t i = 1; i < copies; ++i) append_copy(large, plant);
+  return large;
+}
+
+}  // namespace weft::reliability

@@ -1,0 +1,77 @@
+// Plant: a fabric as failures see it. Which hosts each NIC, cable and switch takes away, which bundle of
+// links gets narrower with it, and which parts share a failure domain. Immutable; made once for a plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "topology/files/rates.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft::reliability {
+
+using files::PartClass;
+using Index = std::uint32_t;
+
+/// Links that share the load of what is below them: the uplinks of a leaf, or those of a pod to the cores.
+struct Bundle {
+  std::string name;
+  Index links = 0;
+  std::optional<Index> leaf;            // whose uplinks they are
+  Index first_host = 0, last_host = 0;  // hosts below, [first, last): of a job elsewhere it slows nothing
+};
+
+struct Cable {
+  Index lower = 0, upper = 0;  // switches
+  Index bundle = 0;
+};
+
+struct Switch {
+  std::string name;
+  PartClass part = PartClass::leaf;  // leaf, spine or core; higher tiers count as core
+  std::vector<Index> hosts;          // with a NIC at it, ascending, each once
+  std::vector<Index> cables;         // to other switches
+  std::optional<Index> uplinks;      // the bundle of a leaf
+};
+
+struct Domain {
+  std::string name, kind;
+  double events = 0;
+  Hours exposure{};
+  double share = 1;
+  Hours repair{};
+  std::vector<Index> hosts;
+  std::vector<Index> switches;
+};
+
+struct Plant {
+  std::string name;
+  Index hosts = 0;
+  Index gpus_per_host = 1;
+  std::vector<Index> nic_host;  // by NIC, as by host cable
+  std::vector<Index> nics_of;   // by host: how many
+  std::vector<Switch> switches;
+  std::vector<Cable> cables;
+  std::vector<Bundle> bundles;
+  std::vector<Domain> domains;
+  std::vector<Index> of_tier[3];  // switches that are leaves, spines, cores
+  std::vector<std::string> host_names;
+
+  Index gpus() const { return hosts * gpus_per_host; }
+  /// How many parts of this class there are. Software counts as one for each GPU.
+  std::uint64_t count(PartClass part) const;
+  /// As rates name it: a host, a switch, a NIC's host; empty where parts of the class have no name.
+  std::string name_of(PartClass part, Index index) const;
+};
+
+/// `gpus_per_host` above 0. Hosts are numbered in the order of the fabric.
+Plant make_plant(const Fabric& fabric, const std::vector<FailureDomain>& domains, Index gpus_per_host);
+
+/// As many copies side by side as `gpus` need, joined as the first one is: pods, or groups of leaves, more of
+/// the same kind, and switches above them in proportion. Error: what that takes is more than 10,000,000 GPUs.
+Result<Plant> enlarged(const Plant& plant, std::uint64_t gpus);
+
+}  // namespace weft::reliability

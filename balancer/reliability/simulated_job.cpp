@@ -1,0 +1,136 @@
+// The job's part of the simulator: what a run keeps, what an interruption costs, which hosts it goes on with.
+#include <algorithm>
+#include <cmath>
+
+#include "balancer/reliability/simulator.hpp"
+
+namespace weft::reliability {
+namespace {
+
+constexpr Hours kNoEnd(1e300);
+
+}  // namespace
+
+void Simulator::interrupt(std::uint32_t cause) {
+  if (phase_ == Phase::waiting) return;
+  ++outcome_.interruptions[cause];
+  if (phase_ == Phase::running) end_run(false);
+  phase_ = Phase::detecting;
+  phase_end_ = now_ + job_.detect;
+}
+
+/// For what was found: a checkpoint is written first, and nobody has to notice anything.
+void Simulator::stop_planned() {
+  if (phase_ != Phase::running) return;
+  ++outcome_.drains;
+  end_run(true);
+  look_for_hosts(true);
+  if (phase_ != Phase::restarting) return;
+  delay_restart(outcome_.time.checkpoints, job_.checkpoint_cost);
+}
+
+void Simulator::start_run() {
+  phase_ = Phase::running;
+  phase_end_ = kNoEnd;
+  run_start_ = now_;
+  run_.clear();
+  speed_ = 0;
+  update_speed();
+}
+
+void Simulator::update_speed() {
+  if (phase_ != Phase::running) return;
+  double network = state_.narrowest();
+  for (const Index each : active_) network = std::max(network, slow_[each].factor);
+  const double share = job_.network_share;
+  const double speed = static_cast<double>(size_) / job_.hosts / (1 - share + share * network);
+  if (!run_.empty() && speed == speed_) return;
+  run_.push_back({std::max(now_, run_start_), speed, run_.empty() ? Hours(0) : integral_at(now_)});
+  speed_ = speed;
+}
+
+/// Work done in this run up to that time, if nothing but speed mattered.
+Hours Simulator::integral_at(Hours at) const {
+  const auto after = std::ranges::upper_bound(run_, at, {}, &Breakpoint::at);
+  if (after == run_.begin()) return Hours(0);
+  const Breakpoint& last = *std::prev(after);
+  return last.work + (at - last.at) * last.speed;
+}
+
+/// Cycles of work and a checkpoint; what came after the last checkpoint is done again, unless it `keeps`.
+void Simulator::end_run(bool keeps) {
+  const Hours length = std::max(now_ - run_start_, Hours(0));
+  if (now_ < run_start_) outcome_.time.sweeps -= run_start_ - now_;  // it ended during one
+  const Hours cycle = job_.checkpoint_every + job_.checkpoint_cost;
+  const double cycles = std::floor(length / cycle);
+  const Hours last = run_start_ + cycle * cycles;
+  const double working = job_.checkpoint_every / cycle;
+  Hours kept = integral_at(last) * working;
+  Hours worked = job_.checkpoint_every * cycles;
+  outcome_.time.checkpoints += job_.checkpoint_cost * cycles;
+  const Hours rest = run_start_ + length - last;
+  if (keeps) {
+    kept += integral_at(run_start_ + length) - integral_at(last);
+    worked += rest;
+  } else {
+    outcome_.time.repeated += rest;
+  }
+  outcome_.time.effective += kept;
+  (size_ < job_.hosts ? outcome_.time.shrunk : outcome_.time.slow) += worked - kept;
+}
+
+void Simulator::look_for_hosts(bool first) {
+  phase_ = Phase::detecting;  // what is found now ends no run
+  if (job_.sweeps.policy == SweepPolicy::at_restart && first) find_silent();
+  const Index usable = state_.usable_in_pool(), out = job_.pool() - usable;
+  if (first) {
+    if (outcome_.missing.size() <= out) outcome_.missing.resize(out + 1, 0);
+    ++outcome_.missing[out];
+    ++outcome_.restarts;
+    if (usable >= job_.hosts) ++outcome_.full;
+  }
+  size_ = job_.hosts;
+  if (usable < job_.hosts) {
+    const Index short_of = (job_.hosts - usable + job_.group - 1) / job_.group * job_.group;
+    if (job_.shortage == Shortage::wait || short_of >= job_.hosts) {
+      phase_ = Phase::waiting;
+      phase_end_ = kNoEnd;
+      return;
+    }
+    size_ -= short_of;
+  }
+  const bool replaced = replace_lost();
+  phase_ = Phase::restarting;
+  phase_end_ = now_ + job_.restart + (replaced ? job_.spare_start : Hours(0));
+  if (job_.sweeps.policy == SweepPolicy::at_restart) delay_restart(outcome_.time.sweeps, job_.sweeps.cost);
+}
+
+/// Time of the restart that is told elsewhere.
+void Simulator::delay_restart(Hours& told, Hours by) {
+  phase_end_ += by;
+  told += by;
+  outcome_.time.restart -= by;
+}
+
+/// Hosts of the job that cannot be used give their place to spares that can; true where one did. Without
+/// enough of them those that are left over are out of the job.
+bool Simulator::replace_lost() {
+  bool replaced = false;
+  for (const Index host : state_.lost()) {
+    if (!in_job_[host] || state_.usable(host)) continue;
+    in_job_[host] = false;
+    const auto spare = std::ranges::find_if(spares_, [&](Index each) { return state_.usable(each); });
+    if (spare != spares_.end()) {
+      in_job_[*spare] = true;
+      *spare = host;
+      replaced = true;
+    } else {
+      spares_.push_back(host);
+    }
+  }
+  state_.lost().clear();
+  checked_ = 0;
+  return replaced;
+}
+
+}  // namespace weft::reliability

@@ -1,0 +1,344 @@
+#include "balancer/reliability/simulator.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "balancer/reliability/draw.hpp"
+#include "topology/base/check.hpp"
+
+namespace weft::reliability {
+namespace {
+
+constexpr Hours kNever(1e300);
+constexpr Hours kAskAgain(1);  // where so many are drained already that no more may be
+
+bool is_at_host(std::uint32_t cause) { return cause <= static_cast<std::uint32_t>(PartClass::host_cable); }
+
+bool is_of_nic(std::uint32_t cause) {
+  return cause == static_cast<std::uint32_t>(PartClass::nic) ||
+         cause == static_cast<std::uint32_t>(PartClass::host_cable);
+}
+
+constexpr auto kSoftware = static_cast<std::uint32_t>(PartClass::software);
+constexpr auto kSwitchCable = static_cast<std::uint32_t>(PartClass::switch_cable);
+constexpr auto kLeaf = static_cast<std::uint32_t>(PartClass::leaf);
+
+Index host_of(const Plant& plant, std::uint32_t cause, Index part) {
+  if (is_of_nic(cause)) return plant.nic_host[part];
+  return cause == static_cast<std::uint32_t>(PartClass::host) ? part : part / plant.gpus_per_host;
+}
+
+/// The number of a leaf, spine or core among all switches.
+Index switch_of(const Plant& plant, std::uint32_t cause, Index part) {
+  return plant.of_tier[cause - kLeaf][part];
+}
+
+}  // namespace
+
+Simulator::Simulator(const HistorySource& source, const Job& job)
+    : source_(source), plant_(source.plant()), job_(job), state_(plant_) {
+  WEFT_CHECK(job.hosts > 0 && job.pool() <= plant_.hosts);
+  WEFT_CHECK(job.checkpoint_every > Hours(0));
+}
+
+void Simulator::reset(const History& history) {
+  outcome_ = {.length = history.length};
+  outcome_.missing.assign(1, 0);
+  state_.reset(job_);
+  in_job_.assign(plant_.hosts, false);
+  spares_.clear();
+  for (Index host = 0; host < job_.pool(); ++host) {
+    // The Bresenham way: after each host as many spares as its share of the pool, rounded down.
+    const auto before = std::uint64_t{host} * job_.spares / job_.pool();
+    const auto after = std::uint64_t{host + 1} * job_.spares / job_.pool();
+    in_job_[host] = before == after;
+    if (before != after) spares_.push_back(host);
+  }
+  events_ = {}, crews_ = {}, slow_.clear(), active_.clear(), checked_ = 0;
+  is_drained_.assign(plant_.hosts, false);
+  switch_out_.assign(plant_.switches.size(), false);
+  cable_out_.assign(plant_.cables.size(), false);
+  for (Index i = 0; i < job_.crews; ++i) crews_.push(0);
+  drained_ = 0, size_ = job_.hosts;
+  now_ = Hours(0);
+  next_sweep_ = job_.sweeps.policy == SweepPolicy::every ? job_.sweeps.every : kNever;
+  start_run();
+}
+
+Outcome Simulator::run(const History& history) {
+  reset(history);
+  std::size_t next = 0;
+  while (now_ < history.length) {
+    const Hours failure = next < history.failures.size() ? history.failures[next].at : kNever;
+    const Hours event = events_.empty() ? kNever : events_.top().at;
+    const Hours at = std::min({failure, event, phase_end_, next_sweep_, history.length});
+    pass(at);
+    if (at == history.length) break;
+    if (at == event) {
+      const Event what = events_.top();
+      events_.pop();
+      give(what);
+    } else if (at == failure) {
+      take(history.failures[next++]);
+    } else if (at == phase_end_) {
+      phase_ == Phase::detecting ? look_for_hosts(true) : start_run();
+    } else {
+      sweep();
+    }
+  }
+  if (phase_ == Phase::running) end_run(true);
+  for (const Index each : active_) outcome_.undetected += now_ - slow_[each].since;
+  return std::move(outcome_);
+}
+
+void Simulator::pass(Hours to) {
+  const Hours gone = to - now_;
+  now_ = to;
+  switch (phase_) {
+    case Phase::running:
+      return;  // told by end_run
+    case Phase::detecting:
+      outcome_.time.detection += gone;
+      return;
+    case Phase::waiting:
+      outcome_.time.waiting += gone;
+      return;
+    case Phase::restarting:
+      outcome_.time.restart += gone;
+      return;
+  }
+}
+
+Hours Simulator::repaired_at(Hours repair) {
+  if (job_.crews == 0) return now_ + repair;
+  const Hours begin = std::max(now_, Hours(crews_.top()));
+  crews_.pop();
+  crews_.push((begin + repair).count());
+  return begin + repair;
+}
+
+// --- failures ---
+
+void Simulator::take(const Failure& failure) {
+  if (failure.thin >= job_.rate_factor[failure.cause]) return;
+  const Hours repair = failure.repair * job_.repair_factor[failure.cause];
+  if (failure.cause == kDomainCause) return take_domain(failure);
+  if (is_at_host(failure.cause) || failure.cause == kSoftware)
+    return take_at_host(failure, host_of(plant_, failure.cause, failure.part), repair);
+  take_above(failure, repair);
+}
+
+bool Simulator::is_spared(std::uint32_t cause, Index host) const {
+  const bool of_nic = is_of_nic(cause) || cause == kLeaf;
+  return of_nic && (job_.dual_leaf || (job_.without_rail && plant_.nics_of[host] > 1));
+}
+
+void Simulator::take_at_host(const Failure& failure, Index host, Hours repair) {
+  if (host >= job_.pool()) return;
+  if (failure.cause == kSoftware) {
+    if (in_job_[host]) interrupt(kSoftware);
+    return;
+  }
+  if (state_.is_own_down(host)) return;
+  if (failure.effect != Effect::stops) {
+    if (in_job_[host]) slow_down(failure, 1 / source_.slow_to(failure.cause), repair, false);
+    return;
+  }
+  if (is_spared(failure.cause, host)) {
+    const double nics = plant_.nics_of[host], left = job_.dual_leaf ? nics - 0.5 : nics - 1;
+    return slow_down(failure, nics / left, repair, true);
+  }
+  take_host_out(host, repair);
+  if (job_is_hit()) interrupt(failure.cause);
+}
+
+void Simulator::take_host_out(Index host, Hours repair) {
+  if (host >= job_.pool() || state_.is_own_down(host)) return;
+  for (std::size_t i = active_.size(); i-- > 0;)  // what slowed it goes with it
+    if (const Slow& each = slow_[active_[i]];
+        is_at_host(each.cause) && host_of(plant_, each.cause, each.part) == host)
+      end_slow(active_[i]);
+  state_.mark_own(host, true);
+  state_.take_host(host);
+  events_.push({repaired_at(repair), Kind::host, host});
+}
+
+void Simulator::take_leaf_out(Index leaf, Hours repair) {
+  if (switch_out_[leaf]) return;
+  switch_out_[leaf] = true;
+  state_.take_hosts_of(leaf);
+  events_.push({repaired_at(repair), Kind::leaf, leaf});
+}
+
+/// Whether the job sends over that switch, or that cable between switches.
+bool Simulator::matters(std::uint32_t cause, Index part) const {
+  if (cause == kSwitchCable) return state_.matters(plant_.cables[part].bundle);
+  const Switch& what = plant_.switches[switch_of(plant_, cause, part)];
+  if (cause == kLeaf) return !what.hosts.empty() && what.hosts.front() < job_.pool();
+  return std::ranges::any_of(what.cables,
+                             [&](Index each) { return state_.matters(plant_.cables[each].bundle); });
+}
+
+/// A switch or a cable between switches.
+void Simulator::take_above(const Failure& failure, Hours repair) {
+  const bool is_of_job = matters(failure.cause, failure.part);
+  if (failure.effect != Effect::stops) {
+    if (is_of_job) slow_down(failure, 1 / source_.slow_to(failure.cause), repair, false);
+    return;
+  }
+  if (failure.cause == kLeaf) {
+    const auto& hosts = plant_.switches[switch_of(plant_, kLeaf, failure.part)].hosts;
+    if (is_of_job && is_spared(kLeaf, hosts.front())) {
+      const double nics = plant_.nics_of[hosts.front()], left = job_.dual_leaf ? nics - 0.5 : nics - 1;
+      return slow_down(failure, nics / left, repair, true);
+    }
+  }
+  take_out(failure.cause, failure.part, repair);
+  const bool hit = job_is_hit();
+  if (hit || (is_of_job && failure.cause != kLeaf)) interrupt(failure.cause);
+}
+
+/// For a repair: the part is out of use until then.
+void Simulator::take_out(std::uint32_t cause, Index part, Hours repair) {
+  if (is_at_host(cause)) return take_host_out(host_of(plant_, cause, part), repair);
+  if (cause == kLeaf) return take_leaf_out(switch_of(plant_, cause, part), repair);
+  if (cause != kSwitchCable) return take_switch_out(switch_of(plant_, cause, part), repair);
+  if (cable_out_[part]) return;
+  cable_out_[part] = true;
+  state_.take_cable(part);
+  events_.push({repaired_at(repair), Kind::cable, part});
+  update_speed();
+}
+
+/// A spine or a core.
+void Simulator::take_switch_out(Index above, Hours repair) {
+  if (switch_out_[above]) return;
+  switch_out_[above] = true;
+  for (const Index cable : plant_.switches[above].cables) state_.take_cable(cable);
+  events_.push({repaired_at(repair), Kind::above, above});
+  update_speed();
+}
+
+void Simulator::take_domain(const Failure& failure) {
+  const Domain& domain = plant_.domains[failure.part];
+  Stream stream({failure.key, 1});
+  const auto repair = [&] { return domain.repair * stream.exponential() * job_.repair_factor[kDomainCause]; };
+  for (const Index host : domain.hosts) {
+    const bool hit = stream.uniform() < domain.share;
+    const Hours length = repair();
+    if (hit) take_host_out(host, length);
+  }
+  for (const Index each : domain.switches) {
+    const bool hit = stream.uniform() < domain.share;
+    const Hours length = repair();
+    if (!hit) continue;
+    plant_.switches[each].part == PartClass::leaf ? take_leaf_out(each, length)
+                                                  : take_switch_out(each, length);
+  }
+  update_speed();
+  if (job_is_hit()) interrupt(kDomainCause);
+}
+
+/// A host of the job became unusable since the last call.
+bool Simulator::job_is_hit() {
+  const auto& lost = state_.lost();
+  bool hit = false;
+  for (; checked_ < lost.size(); ++checked_) hit = hit || in_job_[lost[checked_]];
+  return hit;
+}
+
+// --- slow parts ---
+
+Hours Simulator::when_found(const Failure& failure) const {
+  if (failure.effect == Effect::slows) return now_ + job_.find_slow;
+  switch (job_.sweeps.policy) {
+    case SweepPolicy::before_job:
+    case SweepPolicy::at_restart:
+    case SweepPolicy::every:
+      return kNever;
+    case SweepPolicy::agents:
+      return now_ + job_.sweeps.delay;
+  }
+  return kNever;
+}
+
+void Simulator::slow_down(const Failure& failure, double factor, Hours repair, bool until_repaired) {
+  const auto index = static_cast<Index>(slow_.size());
+  active_.push_back(index);
+  slow_.push_back(
+      {failure.cause, failure.part, factor, now_, repair, failure.effect == Effect::silent, true});
+  const Hours end = until_repaired ? repaired_at(repair) : when_found(failure);
+  if (end < kNever) events_.push({end, until_repaired ? Kind::slow_ends : Kind::found, index});
+  update_speed();
+}
+
+void Simulator::end_slow(Index index) {
+  if (!slow_[index].active) return;
+  slow_[index].active = false;
+  std::erase(active_, index);
+  outcome_.undetected += now_ - slow_[index].since;
+}
+
+void Simulator::find(Index index) {
+  const Slow what = slow_[index];
+  if (!what.active) return;
+  if (is_at_host(what.cause)) {
+    if (drained_ >= job_.most_drained) return events_.push({now_ + kAskAgain, Kind::found, index});
+    ++drained_;
+    is_drained_[host_of(plant_, what.cause, what.part)] = true;
+  }
+  end_slow(index);
+  take_out(what.cause, what.part, what.repair * job_.repair_factor[what.cause]);
+  update_speed();
+  if (job_is_hit()) stop_planned();
+}
+
+void Simulator::find_silent() {
+  const auto active = active_;
+  for (const Index each : active)
+    if (slow_[each].silent) find(each);
+}
+
+void Simulator::sweep() {
+  next_sweep_ += job_.sweeps.every;
+  if (phase_ == Phase::running) {
+    // It stands still: as if the run were one with no speed for so long.
+    end_run(true);
+    outcome_.time.sweeps += job_.sweeps.cost;
+    run_start_ = now_ + job_.sweeps.cost;
+    run_ = {{run_start_, speed_, Hours(0)}};
+  }
+  find_silent();
+}
+
+void Simulator::give(const Event& event) {
+  switch (event.kind) {
+    case Kind::host:
+      state_.mark_own(event.part, false);
+      state_.give_host(event.part);
+      if (is_drained_[event.part]) --drained_;
+      is_drained_[event.part] = false;
+      break;
+    case Kind::cable:
+      cable_out_[event.part] = false;
+      state_.give_cable(event.part);
+      break;
+    case Kind::leaf:
+      switch_out_[event.part] = false;
+      state_.give_hosts_of(event.part);
+      break;
+    case Kind::above:
+      switch_out_[event.part] = false;
+      for (const Index cable : plant_.switches[event.part].cables) state_.give_cable(cable);
+      break;
+    case Kind::slow_ends:
+      end_slow(event.part);
+      break;
+    case Kind::found:
+      return find(event.part);
+  }
+  update_speed();
+  if (phase_ == Phase::waiting) look_for_hosts(false);
+}
+
+}  // namespace weft::reliability

@@ -1,0 +1,132 @@
+// Simulator: a job over a history of failures, event by event. Deterministic: all chance is in the history.
+// One thread; kept from run to run, so that its memory is taken once.
+#pragma once
+
+#include <queue>
+#include <vector>
+
+#include "balancer/reliability/job.hpp"
+
+namespace weft::reliability {
+
+/// Which hosts can be used and how much of the network is left, as failures and repairs come.
+class PlantState {
+ public:
+  explicit PlantState(const Plant& plant);
+
+  void reset(const Job& job);
+  bool usable(Index host) const { return reasons_[host] == 0; }
+  bool is_own_down(Index host) const { return own_down_[host]; }
+  Index usable_in_pool() const { return usable_; }
+
+  // Each takes away, and gives back what was taken before. take_* return whether a host of the pool became
+  // unusable; what did stands in lost().
+  bool take_host(Index host);
+  void give_host(Index host);
+  void take_hosts_of(Index leaf);
+  void give_hosts_of(Index leaf);
+  void take_cable(Index cable);
+  void give_cable(Index cable);
+  void mark_own(Index host, bool down) { own_down_[host] = down; }
+  /// Hosts of the pool that became unusable since it was emptied.
+  std::vector<Index>& lost() { return lost_; }
+
+  /// All links of a bundle over those that are left, the greatest of those below which the pool has a host.
+  double narrowest() const;
+  bool matters(Index bundle) const { return plant_.bundles[bundle].first_host < pool_; }
+
+ private:
+  void cut(Index bundle, bool take);
+
+  const Plant& plant_;
+  Index pool_ = 0, usable_ = 0;
+  std::vector<std::uint16_t> reasons_;        // by host
+  std::vector<bool> own_down_;                // by host: itself, not only what it hangs on
+  std::vector<std::uint16_t> cable_reasons_;  // by cable
+  std::vector<Index> missing_;                // by bundle
+  std::vector<Index> narrowed_;               // bundles with a link missing
+  std::vector<Index> lost_;
+};
+
+class Simulator {
+ public:
+  /// `source` must outlive it. Precondition: the job fits: pool() is at most the plant's hosts.
+  Simulator(const HistorySource& source, const Job& job);
+  Outcome run(const History& history);
+
+ private:
+  enum class Phase : std::uint8_t { running, detecting, waiting, restarting };
+  enum class Kind : std::uint8_t { host, cable, leaf, above, slow_ends, found };
+  struct Event {
+    Hours at;
+    Kind kind;
+    Index part;
+    bool operator<(const Event& other) const { return at > other.at; }
+  };
+  /// A part that slows the job until it is found, or until it is repaired without being taken out.
+  struct Slow {
+    std::uint32_t cause;
+    Index part;
+    double factor;  // of time that the network takes
+    Hours since, repair;
+    bool silent, active;
+  };
+
+  void reset(const History& history);
+  void pass(Hours to);
+  void take(const Failure& failure);
+  void take_at_host(const Failure& failure, Index host, Hours repair);
+  void take_above(const Failure& failure, Hours repair);
+  void take_domain(const Failure& failure);
+  void take_out(std::uint32_t cause, Index part, Hours repair);
+  void take_host_out(Index host, Hours repair);
+  void take_leaf_out(Index leaf, Hours repair);
+  void take_switch_out(Index above, Hours repair);
+  bool matters(std::uint32_t cause, Index part) const;
+  bool is_spared(std::uint32_t cause, Index host) const;
+  void slow_down(const Failure& failure, double factor, Hours repair, bool until_repaired);
+  Hours when_found(const Failure& failure) const;
+  void give(const Event& event);
+  void find(Index slow);
+  void find_silent();
+  void sweep();
+  bool job_is_hit();
+  void end_slow(Index slow);
+  void interrupt(std::uint32_t cause);
+  void stop_planned();
+  void end_run(bool keeps);
+  void look_for_hosts(bool first);
+  bool replace_lost();
+  void delay_restart(Hours& told, Hours by);
+  void start_run();
+  void update_speed();
+  Hours integral_at(Hours at) const;
+  Hours repaired_at(Hours repair);
+
+  const HistorySource& source_;
+  const Plant& plant_;
+  Job job_;
+  PlantState state_;
+  std::vector<bool> in_job_;
+  std::vector<Index> spares_;
+  std::priority_queue<Event> events_;
+  std::priority_queue<double, std::vector<double>, std::greater<>> crews_;
+  std::vector<Slow> slow_;
+  std::vector<Index> active_;                 // of slow_, those that slow the job now
+  std::vector<bool> is_drained_;              // by host
+  std::vector<bool> switch_out_, cable_out_;  // for a repair of their own
+  std::size_t checked_ = 0;                   // of the lost hosts, those that job_is_hit() has seen
+  Index drained_ = 0, size_ = 0;
+  Phase phase_ = Phase::running;
+  Hours now_{}, phase_end_{}, run_start_{}, next_sweep_{};
+  struct Breakpoint {
+    Hours at;
+    double speed;
+    Hours work;
+  };
+  std::vector<Breakpoint> run_;
+  double speed_ = 1;
+  Outcome outcome_;
+};
+
+}  // namespace weft::reliability

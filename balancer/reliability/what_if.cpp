@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <charconv>
+
+#include "balancer/reliability/plan.hpp"
+#include "topology/base/text.hpp"
+#include "topology/base/whole_number.hpp"
+#include "topology/files/time_span.hpp"
+
+namespace weft::reliability {
+namespace {
+
+constexpr std::string_view kKnown =
+    "detect=TIME, restart=TIME, checkpoint=TIME, checkpoint-cost=TIME, find-slow=TIME, spares=N, crews=N, "
+    "repair=PERCENT, CLASS=PERCENT, sweep=never|restart|agents|TIME, dual-leaf, without-rail, shrink, wait";
+
+Result<void> set_time(Hours& place, std::string_view value) {
+  WEFT_TRY(const auto span, files::parse_span(value));
+  place = Hours(span);
+  return {};
+}
+
+Result<void> set_count(Index& place, std::string_view value) {
+  const auto count = parse_whole_number<Index>(value);
+  if (!count) return fail(ErrorKind::usage, "expected a whole number");
+  place = *count;
+  return {};
+}
+
+Result<double> share_of(std::string_view value) {
+  WEFT_TRY(const auto share, parse_percent(value));
+  return share.value();
+}
+
+std::optional<std::size_t> cause_named(std::string_view word) {
+  for (std::size_t cause = 0; cause < kCauses; ++cause)
+    if (cause_name(cause) == word) return cause;
+  return std::nullopt;
+}
+
+Result<void> set_word(Job& job, std::string_view word) {
+  if (word == "dual-leaf")
+    job.dual_leaf = true;
+  else if (word == "without-rail")
+    job.without_rail = true;
+  else if (word == "shrink" || word == "wait")
+    job.shortage = word == "wait" ? Shortage::wait : Shortage::shrink;
+  else
+    return fail(ErrorKind::usage, "expected one of {}", kKnown);
+  return {};
+}
+
+Result<void> set_value(Job& job, std::string_view key, std::string_view value) {
+  if (key == "detect") return set_time(job.detect, value);
+  if (key == "restart") return set_time(job.restart, value);
+  if (key == "checkpoint") return set_time(job.checkpoint_every, value);
+  if (key == "checkpoint-cost") return set_time(job.checkpoint_cost, value);
+  if (key == "find-slow") return set_time(job.find_slow, value);
+  if (key == "spares") return set_count(job.spares, value);
+  if (key == "crews") return set_count(job.crews, value);
+  if (key == "sweep") {
+    WEFT_TRY(job.sweeps, parse_sweeps(value, job.sweeps));
+    return {};
+  }
+  if (key == "repair") {
+    WEFT_TRY(const double share, share_of(value));
+    job.repair_factor.fill(share);
+    return {};
+  }
+  const auto cause = cause_named(key);
+  if (!cause) return fail(ErrorKind::usage, "expected one of {}", kKnown);
+  WEFT_TRY(job.rate_factor[*cause], share_of(value));
+  return {};
+}
+
+}  // namespace
+
+Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps) {
+  if (text == "never") {
+    sweeps.policy = SweepPolicy::before_job;
+  } else if (text == "restart") {
+    sweeps.policy = SweepPolicy::at_restart;
+  } else if (text == "agents") {
+    sweeps.policy = SweepPolicy::agents;
+  } else {
+    const auto every = files::parse_span(text);
+    if (!every) return fail(ErrorKind::usage, "'{}': expected never, restart, agents or a time as 6h", text);
+    sweeps.policy = SweepPolicy::every;
+    sweeps.every = Hours(*every);
+    if (sweeps.every <= sweeps.cost)
+      return fail(ErrorKind::usage, "'{}': a sweep each {} would take all of the time", text, text);
+  }
+  return sweeps;
+}
+
+std::string sweeps_text(const Sweeps& sweeps) {
+  switch (sweeps.policy) {
+    case SweepPolicy::before_job:
+      return "before the job";
+    case SweepPolicy::at_restart:
+      return "at each restart";
+    case SweepPolicy::every:
+      return fmt::format("every {:.3g} h", sweeps.every.count());
+    case SweepPolicy::agents:
+      return "standing agents";
+  }
+  return {};
+}
+
+Result<WhatIf> parse_what_if(std::string_view text, const Job& job) {
+  WhatIf changed{std::string(text), job};
+  const auto equals = text.find('=');
+  const auto done = equals == std::string_view::npos
+                        ? set_word(changed.job, text)
+                        : set_value(changed.job, text.substr(0, equals), text.substr(equals + 1));
+  if (!done) return fail(ErrorKind::usage, "'{}': {}", text, done.error().message);
+  return changed;
+}
+
+}  // namespace weft::reliability

@@ -1,0 +1,226 @@
+#include "cli/plan.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "balancer/reliability/plan.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "topology/base/whole_number.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/files/rates.hpp"
+#include "topology/files/time_span.hpp"
+
+namespace weft::cli {
+namespace {
+
+using reliability::Index;
+
+constexpr const char* kExamples =
+    "  weft plan fabric.yaml --job 96                  # with published rates\n"
+    "  weft plan fabric.yaml --rates rates.json --job 96 --days 90 -o json\n"
+    "  weft plan fabric.yaml --job 16384 --scale 24576 --what-if detect=5s \\\n"
+    "      --what-if spares=16\n";
+
+constexpr Index kUsualGpus = 8;  // of a host, where its NICs do not tell
+constexpr double kMaxDays = 3650;
+
+Result<double> days_of(std::string_view text) {
+  double days = 0;
+  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), days);
+  if (bad != std::errc() || end != text.data() + text.size() || !(days > 0 && days <= kMaxDays))
+    return fail(ErrorKind::usage, "'{}': expected a number of days, above 0 and at most {}", text, kMaxDays);
+  return days;
+}
+
+Result<std::uint64_t> count_of(std::string_view text) {
+  const auto count = parse_whole_number<std::uint64_t>(text);
+  if (!count || *count == 0) return fail(ErrorKind::usage, "'{}': expected a whole number above 0", text);
+  return *count;
+}
+
+Result<Index> index_of(std::string_view text) {
+  const auto count = parse_whole_number<Index>(text);
+  if (!count) return fail(ErrorKind::usage, "'{}': expected a whole number", text);
+  return *count;
+}
+
+/// A time of the job. Where nobody gave it, its usual value is a guess and called one.
+Result<void> read_time(const po::variables_map& values, const char* name, Hours& place,
+                       std::vector<std::string>& guesses) {
+  WEFT_TRY(const auto span, read_option(values, name, files::parse_span));
+  if (span) place = Hours(*span);
+  if (!span) guesses.push_back(fmt::format("--{} {:.3g} s", name, place.count() * 3600));
+  return {};
+}
+
+Result<files::Rates> read_rates(const po::variables_map& values) {
+  const auto file = text_option(values, "rates");
+  if (!file) return files::published_rates();
+  const auto text = files::read_text_file(*file, files::kMaxRatesFile);
+  if (!text) return pass_on(text, "--rates");
+  return files::parse_rates(*text, *file);
+}
+
+Result<Index> gpus_per_host(const po::variables_map& values, const Fabric& fabric,
+                            std::vector<std::string>& guesses) {
+  WEFT_TRY(const auto given, read_option(values, "gpus-per-host", count_of));
+  constexpr std::uint64_t kMaxGpus = 1024;
+  if (given && *given > kMaxGpus)
+    return fail(ErrorKind::usage, "--gpus-per-host {}: expected {} at most", *given, kMaxGpus);
+  if (given) return static_cast<Index>(*given);
+  std::size_t nics = 0;
+  if (!fabric.hosts().empty()) nics = fabric.nics().size() / fabric.hosts().size();
+  if (nics > 1) return static_cast<Index>(nics);
+  guesses.push_back(fmt::format("--gpus-per-host {}", kUsualGpus));
+  return kUsualGpus;
+}
+
+Result<void> read_job(const po::variables_map& values, reliability::PlanRequest& request) {
+  auto& job = request.job;
+  auto& guesses = request.guesses;
+  WEFT_TRY_VOID(read_time(values, "detect", job.detect, guesses));
+  WEFT_TRY_VOID(read_time(values, "restart", job.restart, guesses));
+  WEFT_TRY_VOID(read_time(values, "checkpoint-cost", job.checkpoint_cost, guesses));
+  WEFT_TRY(const auto every, read_option(values, "checkpoint", files::parse_span));
+  request.best_interval = !every;
+  if (every) job.checkpoint_every = Hours(*every);
+  WEFT_TRY(const auto network, read_option(values, "network-share", parse_percent));
+  if (network) job.network_share = network->value();
+  if (!network) guesses.push_back(fmt::format("--network-share {}%", job.network_share * 100));
+  WEFT_TRY(request.spares, read_option(values, "spares", index_of));
+  WEFT_TRY(const auto crews, read_option(values, "crews", index_of));
+  job.crews = crews.value_or(0);
+  WEFT_TRY(const auto spare_start, read_option(values, "spare-start", files::parse_span));
+  if (spare_start) job.spare_start = Hours(*spare_start);
+  if (const auto sweep = text_option(values, "sweep")) {
+    WEFT_TRY(job.sweeps, reliability::parse_sweeps(*sweep, job.sweeps));
+  }
+  if (const auto shortage = text_option(values, "shortage")) {
+    if (*shortage != "wait" && *shortage != "shrink")
+      return fail(ErrorKind::usage, "--shortage {}: expected wait or shrink", *shortage);
+    job.shortage = *shortage == "wait" ? reliability::Shortage::wait : reliability::Shortage::shrink;
+  }
+  WEFT_TRY(const auto group, read_option(values, "group", count_of));
+  job.group = static_cast<Index>(std::min<std::uint64_t>(group.value_or(1), 1'000'000));
+  job.without_rail = values.count("without-rail") != 0;
+  job.dual_leaf = values.count("dual-leaf") != 0;
+  if (values.count("what-if")) request.what_ifs = values["what-if"].as<std::vector<std::string>>();
+  return {};
+}
+
+struct Asked {
+  reliability::Plant plant;
+  files::Rates rates;
+  reliability::PlanRequest request;
+};
+
+Result<Asked> read_request(const po::variables_map& values) {
+  const auto path = text_option(values, "fabric");
+  if (!path) return fail(ErrorKind::usage, "which fabric? as in: weft plan fabric.yaml --job 96");
+  WEFT_TRY(const auto gpus, read_option(values, "job", count_of));
+  if (!gpus) return fail(ErrorKind::usage, "--job GPUS is missing: how many GPUs the job has");
+  WEFT_TRY(auto rates, read_rates(values));
+  WEFT_TRY(const auto file, load_fabric_file(*path));
+  Asked asked{.plant = {}, .rates = std::move(rates), .request = {}};
+  WEFT_TRY(const Index per_host, gpus_per_host(values, file.fabric, asked.request.guesses));
+  asked.plant = reliability::make_plant(file.fabric, file.domains, per_host);
+  WEFT_TRY(const auto scale, read_option(values, "scale", count_of));
+  if (scale) {
+    WEFT_TRY(asked.plant, reliability::enlarged(asked.plant, *scale));
+  }
+  const std::uint64_t hosts = (*gpus + per_host - 1) / per_host;
+  if (hosts > asked.plant.hosts)
+    return fail(
+        ErrorKind::usage,
+        "a job of {} GPUs needs {} hosts of {}, and {} has {}: a smaller --job, or --scale {} for a larger "
+        "fabric of its form",
+        *gpus, hosts, per_host, asked.plant.name, asked.plant.hosts, *gpus);
+  asked.request.job.hosts = static_cast<Index>(hosts);
+  WEFT_TRY(const auto days, read_option(values, "days", days_of));
+  asked.request.length = Hours(*days * 24);
+  WEFT_TRY(const auto histories, read_option(values, "histories", count_of));
+  asked.request.histories = *histories;
+  WEFT_TRY(const auto seed, read_option(values, "seed", count_of));
+  asked.request.seed = *seed;
+  WEFT_TRY_VOID(read_job(values, asked.request));
+  return asked;
+}
+
+void add_job_options(OptionParser& parser) {
+  parser.options(Group::how)
+      .add_options()("detect", po::value<std::string>()->value_name("TIME"),
+                     "until a failure is noticed (default: 1m, a guess)")(
+          "restart", po::value<std::string>()->value_name("TIME"),
+          "from then until the job works again (default: 2m, a guess)")(
+          "checkpoint", po::value<std::string>()->value_name("TIME"),
+          "work between checkpoints (default: the best, by Daly's formula)")(
+          "checkpoint-cost", po::value<std::string>()->value_name("TIME"),
+          "the job stands still for so long at each (default: 30s, a guess)")(
+          "network-share", po::value<std::string>()->value_name("PERCENT"),
+          "of a step, in which it waits for the network (default: 20%, a guess)")(
+          "spares", po::value<std::string>()->value_name("N"),
+          "hosts that stay idle (default: as few as .999 of restarts at full size need)")(
+          "spare-start", po::value<std::string>()->value_name("TIME"),
+          "more, for a restart with a cold spare")(
+          "shortage", po::value<std::string>()->value_name("wait|shrink"),
+          "without enough hosts: wait for a repair (usual), or go on with fewer groups")(
+          "group", po::value<std::string>()->value_name("N"), "hosts of a data-parallel group, for shrink")(
+          "crews", po::value<std::string>()->value_name("N"), "repairs at the same time (default: all)")(
+          "sweep", po::value<std::string>()->value_name("never|restart|agents|TIME"),
+          "when what is silent is looked for while the job runs (default: never)")(
+          "without-rail", "a host goes on with a NIC less")("dual-leaf", "each NIC is at two leaves");
+}
+
+}  // namespace
+
+OptionParser plan_options() {
+  OptionParser parser(
+      "weft plan FABRIC.yaml --job GPUS [--rates FILE] [--days 54] [options]",
+      "How often a job will be interrupted, how much of its time moves it on, how many hosts must stay idle "
+      "as "
+      "spares and where, how often to sweep, and what is worth improving first. Failures are drawn over this "
+      "fabric: switches, cables and the domains of its file take away the hosts that hang on them. Without "
+      "--rates those that were published are used, which are not this site's. What nobody measured is called "
+      "a "
+      "guess. weft plan rates writes a file of rates.",
+      kExamples);
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric")(
+      "job", po::value<std::string>()->value_name("GPUS"), "GPUs of the job")(
+      "gpus-per-host", po::value<std::string>()->value_name("N"),
+      "GPUs of a host (default: as many as its NICs; 8 where it has one, a guess)")(
+      "rates", po::value<std::string>()->value_name("FILE"),
+      "what fails how often (weft.rates/1; default: published)")(
+      "days", po::value<std::string>()->value_name("N")->default_value("54"), "for how long")(
+      "scale", po::value<std::string>()->value_name("GPUS"),
+      "as if the fabric had so many GPUs, more of the same form");
+  add_job_options(parser);
+  parser.options(Group::how_much)
+      .add_options()("what-if", po::value<std::vector<std::string>>()->composing()->value_name("CHANGE"),
+                     "and what that would change, with the same failures: detect=5s, spares=48, dual-leaf, "
+                     "repair=50%, leaf=50% (may be repeated)")(
+          "histories", po::value<std::string>()->value_name("N")->default_value("300"), "how many are drawn")(
+          "seed", po::value<std::string>()->value_name("N")->default_value("1"), "of what is drawn");
+  parser.positional("fabric", 1);
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
+int plan_command(const Arguments& arguments) {
+  if (!arguments.empty())
+    for (const Command& word : plan_words().words)
+      if (word.name == arguments[0]) return run_word(plan_words(), arguments);
+  return run_command(plan_options(), arguments, [](const po::variables_map& values) -> Result<void> {
+    WEFT_TRY(const bool json, wants_json(values));
+    WEFT_TRY(const auto asked, read_request(values));
+    WEFT_TRY(const auto plan, reliability::make_plan(asked.plant, asked.rates, asked.request));
+    fmt::print("{}", json ? reliability::plan_json(plan, stamp_now())
+                          : reliability::plan_table(plan, terminal_columns()));
+    return {};
+  });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,197 @@
+#include "balancer/reliability/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "balancer/reliability/draw.hpp"
+#include "balancer/reliability/offenders.hpp"
+#include "tests/support/schema.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::reliability {
+namespace {
+
+using testing::HasSubstr;
+
+/// 80 leaves of 32 hosts of 8 GPUs: 20,480 GPUs, of which the job takes 16,384.
+Plant wide_plant() {
+  return make_plant(*make_clos({.name = "wide", .leaves = 80, .spines = 16, .hosts_per_leaf = 32}), {}, 8);
+}
+
+/// Of Llama 3, with the leaves failing so often that six of the job's do in 54 days, or never.
+files::Rates rates_with(double leaves) {
+  auto rates = files::published_rates();
+  std::erase_if(rates.classes, [](const auto& each) {
+    return each.part >= PartClass::host_cable && each.part <= PartClass::core;
+  });
+  if (leaves > 0)
+    rates.classes.push_back({.part = PartClass::leaf,
+                             .events = leaves,
+                             .parts = 64,
+                             .time = Hours(54 * 24),
+                             .repair = {{files::RepairLaw::fixed, Hours(4), 0, 1}}});
+  return rates;
+}
+
+PlanRequest request_of(Index hosts) {
+  PlanRequest request;
+  request.job.hosts = hosts;
+  request.histories = 100;
+  return request;
+}
+
+Index spares_for(const Plan& plan, double asked) {
+  for (const SpareStep& each : plan.steps)
+    if (each.asked == asked) return each.spares.value_or(100'000);
+  return 0;
+}
+
+TEST(Plan, HostsThatFailTogetherNeedMoreSparesThanHostsThatFailOneByOne) {
+  const auto plant = wide_plant();
+  const auto alone = make_plan(plant, rates_with(0), request_of(2048));
+  const auto grouped = make_plan(plant, rates_with(6), request_of(2048));
+  ASSERT_TRUE(alone && grouped);
+  EXPECT_NEAR(spares_for(*alone, 0.999), 12, 2);
+  EXPECT_GT(spares_for(*grouped, 0.999), 32U);
+  EXPECT_EQ(grouped->largest_group, 32U);
+  EXPECT_THAT(plan_table(*grouped, 80), HasSubstr("hosts fail in groups"));
+  auto request = request_of(2048);
+  request.spares = 32;
+  EXPECT_NEAR(make_plan(plant, rates_with(6), request)->kept, 0.985, 0.006);
+}
+
+TEST(Plan, ADomainIsAGroupToo) {
+  const auto fabric = make_clos({.name = "d", .leaves = 8, .spines = 4, .hosts_per_leaf = 32});
+  FailureDomain power{.name = "pdu", .kind = "power", .members = {}, .events = 6, .exposure = Hours(54 * 24)};
+  power.repair = Hours(4);
+  for (std::size_t i = 0; i < 24; ++i) power.members.push_back(fabric->hosts()[i * 8]);
+  const auto with = make_plan(make_plant(*fabric, {power}, 8), rates_with(0), request_of(192));
+  const auto without = make_plan(make_plant(*fabric, {}, 8), rates_with(0), request_of(192));
+  ASSERT_TRUE(with && without);
+  EXPECT_GT(spares_for(*with, 0.99), spares_for(*without, 0.99) + 4);
+  EXPECT_EQ(with->causes.back().cause, kDomainCause);
+  EXPECT_NEAR(with->causes.back().interruptions.mean, 6, 1e-9);
+}
+
+TEST(Plan, TheFirstLineNamesRatesThatAreNotTheSitesAndGuesses) {
+  auto request = request_of(64);
+  request.guesses = {"--detect 60 s"};
+  const auto plan = make_plan(wide_plant(), files::published_rates(), request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan_sentence(*plan), HasSubstr("Rates are published, not this site's"));
+  EXPECT_THAT(plan_sentence(*plan), HasSubstr("guesses"));
+  EXPECT_THAT(plan_table(*plan, 80), HasSubstr("--detect 60 s"));
+  for (std::size_t at = 0, end; at < plan_table(*plan, 80).size(); at = end + 1) {
+    end = plan_table(*plan, 80).find('\n', at);
+    EXPECT_LE(end - at, 80U);
+  }
+  expect_matches_schema(plan_json(*plan, {.generated_at = {}, .tool_version = "1"}), "plan");
+}
+
+TEST(Plan, WhatIfMeetsTheSameFailuresAndItsIntervalIsNarrower) {
+  auto request = request_of(2048);
+  request.what_ifs = {"restart=90s", "spares=0", "dual-leaf", "gpu=50%", "sweep=agents"};
+  const auto plan = make_plan(wide_plant(), rates_with(6), request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->what_ifs.size(), 5U);
+  EXPECT_GT(plan->what_ifs[0].low, 0);
+  EXPECT_LT(plan->what_ifs[0].high - plan->what_ifs[0].low, plan->what_ifs[0].unpaired);
+  EXPECT_LT(plan->what_ifs[1].high, 0);
+  EXPECT_GT(plan->what_ifs[3].low, 0);
+  EXPECT_EQ(plan->what_ifs[4].gain, 0) << "these rates have nothing silent";
+}
+
+TEST(Plan, AWhatIfThatIsNoneNamesWhatThereIs) {
+  const Job job{.hosts = 1};
+  for (const char* text : {"", "=", "detect", "detect=", "detect=5", "detect=-5s", "spares=x", "spares=-1",
+                           "leaf=200%", "sweep=1s", "colour=red", "dual-leaf=1"})
+    EXPECT_EQ(parse_what_if(text, job).error().kind, ErrorKind::usage) << text;
+}
+
+TEST(Plan, AJobThatDoesNotFitAndACheckpointThatMakesNoProgressAreRefused) {
+  const auto plant = wide_plant();
+  EXPECT_THAT(make_plan(plant, files::published_rates(), request_of(99'999)).error().message,
+              HasSubstr("does not fit"));
+  auto request = request_of(2048);
+  request.spares = 4'000'000'000U;
+  EXPECT_THAT(make_plan(plant, files::published_rates(), request).error().message, HasSubstr("does not fit"));
+  request = request_of(2048);
+  request.best_interval = false;
+  request.job.checkpoint_every = Hours(1000);
+  EXPECT_THAT(make_plan(plant, files::published_rates(), request).error().message, HasSubstr("no progress"));
+  request.job.checkpoint_every = Hours(0);
+  EXPECT_FALSE(make_plan(plant, files::published_rates(), request));
+}
+
+TEST(Plan, RatesThatMakeTooManyFailuresAreRefusedAndRepairsBeyondTheEndAreNot) {
+  const auto plant = wide_plant();
+  auto rates = files::published_rates();
+  rates.classes[0].events = 1e9;
+  EXPECT_FALSE(make_plan(plant, rates, request_of(64)));
+  rates = files::published_rates();
+  rates.classes[0].repair = {{files::RepairLaw::fixed, Hours(24 * 3650), 0, 1}};
+  const auto plan = make_plan(plant, rates, request_of(64));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_GE(plan->effective.mean, 0);
+}
+
+TEST(Plan, SilentFailuresMakeSweepsPayAndAgentsFindThemSoonest) {
+  auto rates = rates_with(0);
+  rates.classes.push_back({.part = PartClass::switch_cable,
+                           .events = 100,
+                           .parts = 1280,
+                           .time = Hours(54 * 24),
+                           .stops = 0,
+                           .slows = 0,
+                           .silent = 1,
+                           .repair = {{files::RepairLaw::fixed, Hours(4), 0, 1}}});
+  const auto plan = make_plan(wide_plant(), rates, request_of(2048));
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_GE(plan->sweeps.size(), 3U);
+  EXPECT_GT(plan->sweeps[2].effective, plan->sweeps[0].effective) << plan->sweeps[2].policy;
+  EXPECT_LT(plan->sweeps[2].undetected, plan->sweeps[1].undetected);
+  EXPECT_TRUE(plan->sweep_every.has_value());
+}
+
+TEST(Plan, AnEnlargedFabricHasMoreOfTheSame) {
+  const auto plant = wide_plant();
+  const auto large = enlarged(plant, 100'000);
+  ASSERT_TRUE(large);
+  EXPECT_GE(large->gpus(), 100'000U);
+  EXPECT_EQ(large->count(PartClass::leaf) / large->hosts, plant.count(PartClass::leaf) / plant.hosts);
+  EXPECT_FALSE(enlarged(plant, 100'000'000'000));
+}
+
+TEST(ClosedForm, PublishedFiguresOfLlama3) {
+  const Hours mean(54.0 * 24 / 419);
+  const auto share = [&](double cost, double down) {
+    return efficiency(young_interval(Hours(cost / 60), mean), Hours(cost / 60), Hours(down / 60), mean);
+  };
+  EXPECT_NEAR(share(0.5, 3), 0.913, 0.001);
+  EXPECT_NEAR(share(0.05, 10), 0.926, 0.001);
+  EXPECT_EQ(efficiency(Hours(1e6), Hours(1), Hours(1), Hours(1)), 0);
+  const auto forecast = forecast_count({{419, 1}}, 1);
+  EXPECT_NEAR(static_cast<double>(forecast.low), 364, 2);
+  EXPECT_NEAR(static_cast<double>(forecast.high), 478, 2);
+  EXPECT_NEAR(rate_at_most(0, Hours(1)), 2.9957, 1e-3);
+  EXPECT_EQ(poisson_quantile(0.999, 4), 11U);
+}
+
+TEST(Offenders, AreNamedAndBadLuckIsNot) {
+  Stream stream({7});
+  std::vector<PartHistory> parts;
+  std::size_t named = 0, wrong = 0;
+  for (int i = 0; i < 3000; ++i) parts.push_back({stream.poisson(i < 45 ? 3.2 : 0.21), Hours(90 * 24)});
+  const auto fit = fit_offenders(parts);
+  EXPECT_NEAR(fit.offenders.share, 0.015, 0.01);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (posterior_of(fit, parts[i]).offender > 0.9) ++named, wrong += i < 45 ? 0 : 1;
+  EXPECT_GE(named, 10U);
+  EXPECT_LE(wrong, 1U);
+  for (auto& each : parts) each.events = stream.poisson(0.21);
+  EXPECT_EQ(fit_offenders(parts).offenders.share, 0) << "all are alike";
+  EXPECT_EQ(fit_offenders({}).rate, 0);
+}
+
+}  // namespace
+}  // namespace weft::reliability
