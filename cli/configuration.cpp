@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kVariable = "WEFT_";
 /// Of ours, and no option: the credential of a server, where the configuration stands, and what a command
 /// that starts itself anew in an InfiniBand lab tells itself.
-constexpr std::array<std::string_view, 4> kOtherVariables{run::kBusTokenVariable, "WEFT_CONFIG",
-                                                          "WEFT_NO_CONFIG", "WEFT_INFINIBAND_LAB"};
+constexpr std::array<std::string_view, 5> kOtherVariables{
+    run::kBusTokenVariable, "WEFT_CONFIG", "WEFT_NCCL_DIR", "WEFT_NO_CONFIG", "WEFT_INFINIBAND_LAB"};
 
 /// "", "lab.", "lab.up.": what may stand before the option of a command.
 std::vector<std::string> prefixes(const CommandPage& page) {

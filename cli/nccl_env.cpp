@@ -111,7 +111,7 @@ OptionParser nccl_env_options() {
           "the library, as the job finds it; without: where this program is installed")(
           "dir", po::value<std::string>()->value_name("DIR"),
           "the directory of labels and queue pairs, one a job; without: WEFT_NCCL_DIR, else "
-          "/dev/shm/weft-nccl-UID");
+          "weft-nccl-UID in /dev/shm");
   return parser;
 }
 

@@ -164,7 +164,7 @@ OptionParser nccl_qps_options() {
       "  weft nccl qps\n  weft nccl qps -o json\n");
   parser.options().add_options()("place", po::value<std::string>()->value_name("DIR"),
                                  "the job's directory (WEFT_NCCL_DIR), or the file of one process; without: "
-                                 "WEFT_NCCL_DIR, else /dev/shm/weft-nccl-UID");
+                                 "WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm");
   parser.positional("place", 1);
   add_output_option(parser.options(Group::output));
   return parser;

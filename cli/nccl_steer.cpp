@@ -119,7 +119,7 @@ OptionParser nccl_steer_options() {
                                  "of weft balance -o json")(
       "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric of the assignment")(
       "dir", po::value<std::string>()->value_name("DIR"),
-      "the job's directory; without: WEFT_NCCL_DIR, else /dev/shm/weft-nccl-UID");
+      "the job's directory; without: WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm");
   parser.positional("assignment", 1);
   parser.command_line_only({"assignment"});
   return parser;

@@ -13,8 +13,7 @@ std::string text_of(const char* name) {
 }
 
 Environment read_environment() {
-  Environment read{
-      .directory = text_of("WEFT_NCCL_DIR"), .rank = {}, .tuner_table = text_of("WEFT_NCCL_TUNER")};
+  Environment read{.directory = text_of("WEFT_NCCL_DIR"), .rank = {}};
   // torchrun, Open MPI, PMIx, MPICH, Slurm.
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (!read.rank) read.rank = parse_whole_number<std::uint32_t>(text_of(name));

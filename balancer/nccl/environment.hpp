@@ -10,7 +10,6 @@ namespace weft::nccl {
 struct Environment {
   std::string directory;              // WEFT_NCCL_DIR; empty: the library does nothing
   std::optional<std::uint32_t> rank;  // as the launcher says it
-  std::string tuner_table;            // WEFT_NCCL_TUNER; empty: the tuner declines all
 };
 
 /// As it was when first asked for.

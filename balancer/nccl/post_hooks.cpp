@@ -19,8 +19,9 @@ constexpr std::size_t kMaxContexts = 256;  // one a NIC, for NCCL
 // A context keeps its place for good: one that is closed may come again at the same address.
 constinit std::array<WrappedContext, kMaxContexts> wrapped_contexts{};
 constinit QpTable tracked_qps;
-/// Where a removed one stood: it has no context and is found by nobody.
-constinit TrackedQp gone;
+/// Where a removed one stood: it has no context and is found by nobody. Never destroyed: threads of the job
+/// may still post while it exits.
+TrackedQp* const gone = new TrackedQp;
 
 std::size_t place_of(const ibv_context* context) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(context) >> 6U;
@@ -111,7 +112,7 @@ QpTable& qp_table() noexcept { return tracked_qps; }
 bool QpTable::insert(TrackedQp* tracked) noexcept {
   std::size_t at = slot_of(tracked->context, tracked->number);
   for (std::size_t i = 0; i < kMaxProbes; ++i, at = (at + 1) % kSlots)
-    if (TrackedQp* const here = slots_[at].load(); here == nullptr || here == &gone) {
+    if (TrackedQp* const here = slots_[at].load(); here == nullptr || here == gone) {
       slots_[at].store(tracked, std::memory_order_release);
       return true;
     }
@@ -121,7 +122,7 @@ bool QpTable::insert(TrackedQp* tracked) noexcept {
 void QpTable::remove(TrackedQp* tracked) noexcept {
   std::size_t at = slot_of(tracked->context, tracked->number);
   for (std::size_t i = 0; i < kMaxProbes; ++i, at = (at + 1) % kSlots)
-    if (slots_[at].load() == tracked) slots_[at].store(&gone, std::memory_order_release);
+    if (slots_[at].load() == tracked) slots_[at].store(gone, std::memory_order_release);
 }
 
 void QpTable::clear() noexcept {

@@ -51,7 +51,7 @@ struct Calls {
         create_qp(call<decltype(create_qp)>(library, "ibv_create_qp")),
         modify_qp(call<decltype(modify_qp)>(library, "ibv_modify_qp")),
         destroy_qp(call<decltype(destroy_qp)>(library, "ibv_destroy_qp")),
-        tally(call<decltype(tally)>(library, "fake_tally")) {}
+        read_tally(call<decltype(read_tally)>(library, "fake_tally")) {}
   ibv_device** (*get_device_list)(int*);
   ibv_context* (*open_device)(ibv_device*);
   ibv_pd* (*alloc_pd)(ibv_context*);
@@ -59,7 +59,12 @@ struct Calls {
   ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*);
   int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int);
   int (*destroy_qp)(ibv_qp*);
-  FakeTally (*tally)(ibv_qp*);
+  FakeTally tally(ibv_qp* qp) const {
+    FakeTally seen;
+    read_tally(qp, &seen);
+    return seen;
+  }
+  void (*read_tally)(ibv_qp*, FakeTally*);
 };
 
 struct Connection {
