@@ -26,7 +26,10 @@ struct TraceOptions {
   std::uint64_t seed = 1;
 };
 
-/// `count` labels (at most 16,384) spread evenly over the range, ascending.
+/// Labels of RoCE: the dynamic ports, of 49152 and above (ibv_flow_label_to_udp_sport).
+inline constexpr std::uint32_t kRoceLabels = 16384;
+
+/// `count` labels (at most kRoceLabels) spread evenly over the range, ascending.
 std::vector<PathLabel> spread_labels(std::uint32_t count);
 
 /// In a small fabric every pair gets the labels that show all its paths; in a large one the NICs of an edge
