@@ -250,7 +250,10 @@ HashLearner::Model HashLearner::model_for(std::uint32_t members) {
 }
 
 HashLearner::HashLearner(std::uint32_t members, Fraction confidence)
-    : members_(members), needed_(-std::log2(1 - confidence.value())), current_(model_for(members)) {
+    : members_(members),
+      needed_(-std::log2(1 - confidence.value())),
+      current_(model_for(members)),
+      has_seen_(members, false) {
   WEFT_CHECK(members >= 2 && confidence.value() > 0 && confidence.value() < 1);
 }
 
@@ -268,6 +271,7 @@ void HashLearner::learn(const FlowBits& flow, std::uint32_t member) {
     if (known->second != member) give_up();
     return;
   }
+  has_seen_[member] = true;
   if (const auto told = predict(flow); told && *told != member) return give_up();
   switch (std::visit([&](auto& model) { return model.learn(flow, member); }, current_)) {
     case Lesson::contradicted:

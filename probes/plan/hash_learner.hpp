@@ -108,6 +108,9 @@ class HashLearner {
   /// The same by what is supposed so far; for the choice of what to ask next.
   std::optional<std::uint32_t> suppose(const routing::FlowBits& flow) const;
 
+  /// Whether a flow was seen to take this member. What is supposed of one that was not is by exclusion.
+  bool has_seen(std::uint32_t member) const { return has_seen_[member]; }
+
   bool given_up() const { return given_up_; }
   /// All that is supposed has passed its checks.
   bool is_checked() const { return accepted_.has_value() && !unchecked_; }
@@ -132,6 +135,7 @@ class HashLearner {
   bool taken_back_ = false;
   std::uint32_t checks_ = 0;  // since current_ grew
   std::map<routing::FlowBits, std::uint32_t> flows_;
+  std::vector<bool> has_seen_;
 };
 
 }  // namespace weft::plan

@@ -16,6 +16,8 @@ constexpr std::uint8_t kMaxTimes = 3;  // a label is asked: silent three times i
 /// Labels of one answer that are to tell of one group, once a first lot of flows is known: each but the first
 /// may say what another of them said.
 constexpr std::size_t kMaxAtOnce = 4;
+/// Labels asked in a row that nobody answers: more than rate limits and losses that leave a map of use.
+constexpr std::size_t kMaxSilent = 64;
 /// Labels looked at for one answer, when some to ask were found.
 constexpr std::size_t kMaxLookedAt = 512;
 
@@ -58,7 +60,10 @@ const Route* LabelMap::seen(const NicPair& pair, PathLabel label) const {
 
 void LabelMap::learn(const NicPair& pair, std::span<const PathLabel> labels) {
   for (const PathLabel label : labels)
-    if (const Route* route = seen(pair, label)) learn_path(pair, label, *route);
+    if (const Route* route = seen(pair, label)) {
+      asked_[pair].silent = 0;
+      learn_path(pair, label, *route);
+    }
 }
 
 void LabelMap::learn_path(const NicPair& pair, PathLabel label, const Route& route) {
@@ -109,7 +114,9 @@ LabelMap::Walk LabelMap::walk(const NicPair& pair, PathLabel label, bool by_chec
       told = hash.suppose(flow);
       if (told && !walk.unchecked) walk.unchecked = group;
     }
-    if (!told) {
+    // By exclusion alone: as good as open, for whoever asks what to trace.
+    const bool by_exclusion = told && !by_checked && !hash.has_seen(*told);
+    if (!told || by_exclusion) {
       walk.open = group;
       return walk;
     }
@@ -182,10 +189,43 @@ std::vector<PathLabel> LabelMap::checks(const NicPair& pair, Asked& asked, std::
 
 std::vector<PathLabel> LabelMap::next_labels(const NicPair& pair, std::size_t most) {
   Asked& asked = asked_[pair];
+  if (asked.silent >= kMaxSilent) return {};
   auto labels = open_labels(pair, asked, most);
   if (labels.empty()) labels = checks(pair, asked, most);
   for (const PathLabel label : labels) ++asked.times[label];
+  asked.silent += labels.size();
   return labels;
+}
+
+PathMap LabelMap::predicted(const NicPair& pair) {
+  PathMap map;
+  std::map<PathId, std::vector<PathLabel>> by_path;
+  for (const PathLabel label : spread_labels(kRoceLabels))
+    if (const auto told = path_of(pair, label); told.state == LabelState::predicted)
+      by_path[map.table.intern(told.channels)].push_back(label);
+  if (by_path.empty()) return map;
+  PairPaths& paths = map.pairs.emplace_back(PairPaths{pair.src, pair.dst, {}});
+  for (auto& [path, labels] : by_path) paths.paths.push_back({path, std::move(labels)});
+  return map;
+}
+
+LabelMap::Tally LabelMap::tally(const NicPair& pair) {
+  Tally tally;
+  for (const PathLabel label : spread_labels(kRoceLabels)) {
+    const auto told = path_of(pair, label);
+    switch (told.state) {
+      case LabelState::seen:
+        ++tally.seen;
+        break;
+      case LabelState::predicted:
+        ++tally.predicted;
+        tally.confidence = std::min(tally.confidence, told.confidence);
+        break;
+      case LabelState::open:
+        ++tally.open;
+    }
+  }
+  return tally;
 }
 
 std::vector<GroupState> LabelMap::groups() const {

@@ -51,8 +51,21 @@ class LabelMap {
 
   /// Up to `most` labels of this pair to trace next, fresh ones: those that are open, and when none is, some
   /// that cross a group whose checks are not done. Empty: there is nothing left to learn by asking, because
-  /// all is predicted or what is open has no structure. A label that nobody answered is asked three times.
+  /// all is predicted, what is open has no structure, or nobody answers. A label without an answer is asked
+  /// three times.
   std::vector<PathLabel> next_labels(const NicPair& pair, std::size_t most);
+
+  /// The labels of a pair that are predicted, by path: for who reads the map. Not for loads: trace them
+  /// first.
+  PathMap predicted(const NicPair& pair);
+  /// How the labels of a pair stand, and the least confidence of those predicted (1: none is).
+  struct Tally {
+    std::size_t seen = 0;
+    std::size_t predicted = 0;
+    std::size_t open = 0;
+    double confidence = 1;
+  };
+  Tally tally(const NicPair& pair);
 
   std::vector<GroupState> groups() const;
   /// Groups that had predicted and then contradicted themselves: what they predicted is taken back.
@@ -68,6 +81,7 @@ class LabelMap {
   struct Asked {
     std::size_t cursor = 0;                             // into order_: those before it were looked at
     std::size_t check_cursor = 0;                       // the same for checks, round and round
+    std::size_t silent = 0;                             // labels asked since one was answered
     std::vector<PathLabel> postponed;                   // were open when looked at, and not asked
     std::unordered_map<PathLabel, std::uint8_t> times;  // of labels asked
   };

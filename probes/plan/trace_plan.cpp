@@ -73,6 +73,10 @@ std::vector<PathLabel> spread_labels(std::uint32_t count) {
   return labels;
 }
 
+std::uint32_t equal_paths(const Fabric& fabric, routing::ShortestPathCache& ways, const NicPair& pair) {
+  return PathCounts(fabric, ways).of(pair);
+}
+
 std::vector<TracePlan> plan_traces(const Fabric& fabric, routing::ShortestPathCache& ways,
                                    const std::vector<NicPair>& pairs, const TraceOptions& options) {
   PathCounts counts(fabric, ways);

@@ -16,6 +16,9 @@ namespace weft::plan {
 /// probability `confidence` (0 < confidence < 1). Exact, by the Markov chain over the number of paths seen.
 std::uint32_t labels_to_see_all(std::uint32_t paths, Fraction confidence);
 
+/// How many equal paths lead from one NIC to the other, as the fabric is designed; 65,535 at most.
+std::uint32_t equal_paths(const Fabric& fabric, routing::ShortestPathCache& ways, const NicPair& pair);
+
 struct TracePlan {
   NicPair pair;
   std::vector<PathLabel> labels;  // distinct, random

@@ -176,6 +176,8 @@ int run(std::uint64_t seeds) {
   const Sum odd = trials({"8x8", 8, 8}, {HashFamily::crc16}, 5 * seeds, true);
   figures.add("structureless_noticed", odd.noticed, "at most 60");
   figures.add("false_maps", static_cast<double>(false_maps + odd.false_maps), "0");
+  const Sum tables = trials({"8x8", 8, 8}, {HashFamily::crc16, routing::Reduction::table}, seeds, false);
+  figures.add("false_maps_tables", static_cast<double>(tables.false_maps), "0");
   Sum mod48;
   for (const auto reduction : {routing::Reduction::modulo, routing::Reduction::threshold}) {
     const Sum sum = trials({"48x1", 48, 1}, {HashFamily::crc16, reduction}, seeds / 2, false);

@@ -103,6 +103,23 @@ TEST(HashLearner, ATableOfBucketsIsGivenUpAndNotPredicted) {
   }
 }
 
+TEST(HashLearner, ATableOfBucketsThatIsTakenForALinearHashIsStillPredictedRight) {
+  for (const std::uint32_t members : {4U, 8U, 16U})
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      const auto choice = choice_of({HashFamily::crc16, Reduction::table}, seed, members);
+      HashLearner learner(members, kConfidence);
+      std::mt19937_64 random(seed);
+      for (std::size_t i = 0; i < 60; ++i) {  // of few bits, as behind another switch
+        const FlowBits one = flow(static_cast<std::uint32_t>(0xC000 + random() % 0x800));
+        learner.learn(one, choice(one));
+      }
+      for (std::uint32_t label = 0xC000; label < 0xC800; ++label)
+        if (const auto told = learner.predict(flow(label))) {
+          ASSERT_EQ(*told, choice(flow(label))) << members << ", seed " << seed;
+        }
+    }
+}
+
 TEST(HashLearner, WhatIsLearnedFromSomePairsHoldsForAllThatCrossTheSwitch) {
   const auto choice = choice_of({HashFamily::crc32}, 9, 8);
   HashLearner learner(8, kConfidence);
