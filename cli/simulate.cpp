@@ -17,6 +17,7 @@
 #include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/files/fabric_file.hpp"
+#include "topology/routing/switch_hash.hpp"
 
 namespace weft::cli {
 namespace {
@@ -107,6 +108,8 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
   options.tolerate = *tolerance;
   const auto addresses = plan_addresses(fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
+  const auto hash = routing::parse_hash(values["hash"].as<std::string>());
+  if (!hash) return report({hash.error().kind, "--hash: " + hash.error().message});
   const auto limit = read_time_limit(values);
   if (!limit) return report(limit.error());
   const Interrupt interrupt(Interrupt::Then::exit);  // a diagnosis alone may take seconds
@@ -138,7 +141,7 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
   session::Coordinator coordinator(fabric, sweep, {RunId(options.seed), {}}, *hosts, {.limit = *limit});
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto open = run::simulated_engines(fabric, addresses->book, faults, options.seed,
-                                           subnet ? subnet->tables : nullptr, stalls, background);
+                                           subnet ? subnet->tables : nullptr, stalls, background, *hash);
   const auto done = coordinate_in_process(
       coordinator, names, open, [&](const session::Progress& p) { progress.show(p); }, interrupt.token(),
       *limit);
@@ -171,7 +174,10 @@ OptionParser simulate_options() {
                        "given several times")(
       "background", po::value<std::string>()->value_name("PCT"),
       "every channel loses by itself: each a share of its own, log-uniform from a tenth of PCT up to PCT; "
-      "above 0% and below 5%");
+      "above 0% and below 5%")("hash",
+                               po::value<std::string>()->value_name("HASH")->default_value("structureless"),
+                               "by which switches choose: structureless, crc16, crc32, toeplitz or xor, and "
+                               ":modulo, :threshold or :table");
   parser.positional("fabric", 1);
   add_sweep_options(parser.options(Group::how_much));
   add_timeout_option(parser.options(Group::how_much));

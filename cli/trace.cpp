@@ -15,12 +15,8 @@
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/simulate_infiniband.hpp"
-#include "cli/stamp.hpp"
-#include "cli/terminal.hpp"
 #include "cli/time_limit.hpp"
-#include "collectors/report/audit_json.hpp"
-#include "collectors/report/audit_table.hpp"
-#include "collectors/report/path_table.hpp"
+#include "cli/trace_answer.hpp"
 #include "probes/mad/mads.hpp"
 #include "probes/plan/path_learner.hpp"
 #include "probes/plan/trace_plan.hpp"
@@ -28,7 +24,6 @@
 #include "probes/run/engines.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/files/fabric_file.hpp"
-#include "topology/files/path_map_json.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 
@@ -74,22 +69,13 @@ constexpr const char* kExamples =
     "  weft trace host1 host9 --labels 256 --lab=mine -o json\n"
     "  weft trace gpu001 gpu064 --fabric cluster.yaml  # live: agents on both, by ssh\n"
     "  weft trace host1 host5 --fabric fabric.yaml --simulate\n"
+    "  weft trace host1 host5 --fabric fabric.yaml --map --hash crc32   # all labels\n"
     "  weft trace gpu001 gpu064 --fabric ib.yaml --device mlx5_0   # InfiniBand\n"
     "  weft trace gpu001 gpu064 --fabric cluster.yaml --audit 64   # where queue pairs go\n"
     "  weft trace host1 host5 --lab --audit 12 --move   # spread them evenly while they live\n";
 
 constexpr std::uint32_t kMaxAudited = 1024;
 constexpr std::uint32_t kMaxLabels = 16384;  // the dynamic ports that RoCE uses
-
-struct TraceWords {
-  std::string src;
-  std::string dst;
-  std::uint32_t labels;
-  OutputFormat output;
-  session::AuditOrder audit;
-  run::ExchangeBy exchange = run::ExchangeBy::coordinator;  // by which they find their peers
-  std::optional<session::TimeLimit> limit = std::nullopt;
-};
 
 Result<session::AuditOrder> read_audit(const po::variables_map& values) {
   session::AuditOrder order{.move = values.count("move") != 0};
@@ -121,13 +107,20 @@ Result<TraceWords> read_words(const po::variables_map& values) {
   if (audit.queue_pairs == 0 && !values["exchange"].defaulted())
     return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
   WEFT_TRY(const auto limit, read_time_limit(values));
+  const session::MapOrder map{.all_labels = values.count("map") != 0};
+  if (map.all_labels && (audit.queue_pairs > 0 || !values["labels"].defaulted()))
+    return fail(ErrorKind::usage, "--map chooses the labels itself: leave out --labels and --audit");
+  const auto hash = routing::parse_hash(values["hash"].as<std::string>());
+  if (!hash) return pass_on(hash, "--hash");
   return TraceWords{values["src"].as<std::string>(),
                     values["dst"].as<std::string>(),
                     labels,
                     output,
                     audit,
                     exchange,
-                    limit};
+                    limit,
+                    map,
+                    *hash};
 }
 
 Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
@@ -162,43 +155,6 @@ plan::TracePlan plan_for(const plan::NicPair& pair, std::uint32_t labels) {
   return {pair, plan::spread_labels(labels)};
 }
 
-void print(const Fabric& fabric, const plan::PathLearner& learner, const TraceWords& words,
-           std::uint32_t tried) {
-  switch (words.output) {
-    case OutputFormat::table:
-      return fmt::print("{}", report::path_table(fabric, learner, tried, terminal_columns()));
-    case OutputFormat::json:
-      return fmt::print("{}", path_map_json(fabric, learner.path_map(), stamp_now()));
-    case OutputFormat::jsonl:
-      return fmt::print("{}", files::json_lines(report::path_rows(fabric, learner)));
-    case OutputFormat::csv:
-      return fmt::print("{}", files::csv_text(report::path_rows(fabric, learner)));
-  }
-}
-
-int print_audit(const Fabric& fabric, const session::TraceScript& script, const plan::NicPair& pair,
-                const TraceWords& words) {
-  const plan::PathLearner& learner = script.learner();
-  report::Audit audit = report::audit_of(pair.src, pair.dst, learner, script.audited());
-  if (words.audit.move) audit.move = report::move_of(pair.src, pair.dst, learner, script.audited());
-  fmt::print("{}", words.output == OutputFormat::json
-                       ? audit_json(fabric, learner.table(), audit, stamp_now())
-                       : audit_table(fabric, learner.table(), audit, terminal_columns()));
-  const bool known = audit.queue_pairs > 0 && (!audit.move || audit.move->moved > 0);
-  return script.troubles().empty() && !script.why_cut_short() && known ? kExitHealthy : kExitUnknown;
-}
-
-int print(const Fabric& fabric, const session::TraceScript& script, const plan::NicPair& pair,
-          const TraceWords& words) {
-  for (const HostEvidence& trouble : script.troubles())
-    print_stderr("weft: {}: {}\n", fabric.name_of(trouble.host), trouble.text);
-  if (const auto& why = script.why_cut_short()) print_stderr("weft: cut short: {}\n", *why);
-  if (words.audit.queue_pairs > 0) return print_audit(fabric, script, pair, words);
-  print(fabric, script.learner(), words, words.labels);
-  const bool whole = script.troubles().empty() && !script.why_cut_short();
-  return whole && !script.learner().pairs().empty() ? kExitHealthy : kExitUnknown;
-}
-
 int trace_lab(const po::variables_map& values, const TraceWords& words) {
   const auto lab = run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
@@ -208,7 +164,7 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
   const auto secrets = run::new_run_secrets();
   session::TraceScript script(lab->fabric(), lab->addresses().book,
                               {.answers_per_second = kLabAnswersPerSecond}, secrets.run,
-                              plan_for(*pair, words.labels), words.audit);
+                              plan_for(*pair, words.labels), words.audit, words.map);
   auto site = run::lab_site(*lab, hosts_of(lab->fabric(), *pair));
   if (!site) return report(site.error());
   choose_engine(*site, words);
@@ -216,7 +172,7 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
       run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
                       [](const session::Progress&) {}, interrupt.token(), {.limit = words.limit});
   if (interrupt.happened()) return kExitInterrupted;
-  return done ? print(lab->fabric(), script, *pair, words) : report(done.error());
+  return done ? answer_trace(lab->fabric(), script, *pair, words) : report(done.error());
 }
 
 /// On InfiniBand nothing is traced: the switches' tables tell the path of each of the target's LIDs.
@@ -226,7 +182,7 @@ int trace_in_tables(mad::Mads& mads, const Fabric& fabric, const plan::NicPair& 
   const auto traced = trace_infiniband(mads, fabric, pair, table);
   if (!traced) return report(traced.error());
   for (const auto& [lid, why] : traced->without) print_stderr("weft: label {}: {}\n", lid.value(), why);
-  print(fabric, traced->learner, words, traced->labels);
+  print_paths(fabric, traced->learner, words, traced->labels, pair);
   return traced->without.empty() && !traced->learner.pairs().empty() ? kExitHealthy : kExitUnknown;
 }
 
@@ -265,7 +221,7 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
   const Interrupt interrupt;
   const auto secrets = run::new_run_secrets();
   session::TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond},
-                              secrets.run, plan_for(*pair, words.labels), words.audit);
+                              secrets.run, plan_for(*pair, words.labels), words.audit, words.map);
   const auto done = run_with_agents(
       cluster->site, cluster->bus, file.fabric, script, secrets, [](const session::Progress&) {},
       interrupt.token(), cluster->timing);
@@ -273,7 +229,7 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
   if (!done) return report(done.error());
   report_engines(file.fabric, script);
   report_strangers(file.fabric, script.learner());
-  return print(file.fabric, script, *pair, words);
+  return answer_trace(file.fabric, script, *pair, words);
 }
 
 /// The labels are the target's LIDs; the tables are those that a subnet manager would fill.
@@ -285,7 +241,7 @@ int trace_simulated_infiniband(const TraceWords& words, const files::FabricFile&
   const AddressBook addresses;
   plan::PathLearner learner(file.fabric, addresses, table);
   adopt_labels(learner, *tables->tables, pair);
-  print(file.fabric, learner, words, 1U << file.lab.lmc);
+  print_paths(file.fabric, learner, words, 1U << file.lab.lmc, pair);
   return learner.pairs().empty() ? kExitUnknown : kExitHealthy;
 }
 
@@ -296,14 +252,14 @@ int trace_simulated(const TraceWords& words, const files::FabricFile& file) {
   const auto addresses = plan_addresses(file.fabric, file.lab.family);
   if (!addresses) return report(addresses.error());
   session::TraceScript script(file.fabric, addresses->book, {.answers_per_second = kLabAnswersPerSecond},
-                              RunId(1), plan_for(*pair, words.labels));
+                              RunId(1), plan_for(*pair, words.labels), {}, words.map);
   const NodeId host = file.fabric.port(pair->src).node;
   session::Coordinator coordinator(file.fabric, script, {RunId(1), {}},
                                    {{host, {{words.src, pair->src}, {words.dst, pair->dst}}}});
-  const auto open = run::simulated_engines(file.fabric, addresses->book, {}, 1);
+  const auto open = run::simulated_engines(file.fabric, addresses->book, {}, 1, nullptr, {}, {}, words.hash);
   const auto done = coordinate_in_process(coordinator, {file.fabric.name_of(host)}, open,
                                           [](const session::Progress&) {}, {});
-  return done ? print(file.fabric, script, *pair, words) : report(done.error());
+  return done ? answer_trace(file.fabric, script, *pair, words) : report(done.error());
 }
 
 /// In the tables of the subnet where an adapter is named; else in those that a subnet manager would fill, and
@@ -330,13 +286,20 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const auto path = values["fabric"].as<std::string>();
   const auto file = load_fabric_file(path);
   if (!file) return report(file.error());
-  if (file->fabric.kind() == FabricKind::infiniband) return trace_infiniband_fabric(values, words, *file);
+  if (file->fabric.kind() == FabricKind::infiniband) {
+    if (words.map.all_labels || !values["hash"].defaulted())
+      return report(
+          {ErrorKind::usage, "--map and --hash: on InfiniBand tables tell the path of every label"});
+    return trace_infiniband_fabric(values, words, *file);
+  }
   if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
   if (words.audit.queue_pairs > 0 && file->addresses.empty())
     return report(
         {ErrorKind::usage, fmt::format("--audit: {} gives no addresses to reach RDMA devices at", path)});
   const bool simulated = values.count("simulate") != 0;
   if (!simulated && !file->addresses.empty()) {
+    if (!values["hash"].defaulted())
+      return report({ErrorKind::usage, "--hash is of a simulation: add --simulate"});
     const auto live = read_live_fabric(path);
     return live ? trace_cluster(values, words, *live) : report(live.error());
   }
@@ -366,7 +329,12 @@ OptionParser trace_options() {
       "also connect N queue pairs with default settings: the ports they use, and how they spread over paths")(
       "move",
       "then move these while they live to ports that spread them evenly: how, and whether they live on")(
-      "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
+      "simulate", "simulate the fabric in any case: needs no hosts and no privileges")(
+      "map",
+      "all labels: traced until the others' paths follow from the switches' hashes, or these have no "
+      "structure")("hash", po::value<std::string>()->value_name("HASH")->default_value("structureless"),
+                   "of simulated switches: structureless, crc16, crc32, toeplitz or xor, and :modulo, "
+                   ":threshold or :table");
   add_timeout_option(parser.options(Group::how_much));
   add_exchange_option(parser.options(Group::rdma));
   add_launch_options(parser.options(Group::cluster));
@@ -374,7 +342,7 @@ OptionParser trace_options() {
   parser.positional("src", 1);
   parser.positional("dst", 1);
   add_rows_option(parser.options(Group::output));
-  parser.either({"lab"}, {"fabric", "simulate"});
+  parser.either({"lab"}, {"fabric", "simulate", "hash"});
   return parser;
 }
 
@@ -388,7 +356,11 @@ int trace_command(const Arguments& arguments) {
   if (!values->count("lab")) return trace_fabric(*values, *words);
   if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
   const auto lab = (*values)["lab"].as<std::string>();
+  if (!(*values)["hash"].defaulted())
+    return report({ErrorKind::usage, "--hash is of a simulation: a lab's routers hash by their kernel"});
   if (!lab::ib_lab_exists(lab, ib_lab_root())) return trace_lab(*values, *words);
+  if (words->map.all_labels)
+    return report({ErrorKind::usage, "--map: on InfiniBand tables tell the path of every label"});
   if (words->audit.queue_pairs > 0)
     return report(
         {ErrorKind::usage, "--audit: an InfiniBand lab has no queue pairs, only management datagrams"});

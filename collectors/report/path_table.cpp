@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
+#include "probes/plan/trace_plan.hpp"
 #include "topology/base/text.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -71,20 +73,70 @@ std::string path_table(const Fabric& fabric, const plan::PathLearner& learner, s
   return text;
 }
 
-files::RowSet path_rows(const Fabric& fabric, const plan::PathLearner& learner) {
+namespace {
+
+std::string hash_text(const plan::HashLearner& hash) {
+  if (hash.given_up())
+    return fmt::format("no structure found in {} labels{}; nothing is predicted", hash.flows(),
+                       hash.taken_back() ? ": what was predicted is taken back" : "");
+  if (!hash.is_checked()) return fmt::format("not learned, {} labels so far", hash.flows());
+  std::string text = fmt::format("learned from {} labels", hash.flows());
+  if (hash.members_seen() < hash.members())
+    text += fmt::format("; these labels reach {} of its {} next hops", hash.members_seen(), hash.members());
+  return text;
+}
+
+/// Never rounded up to certainty.
+std::string percent_text(double share) {
+  return share > 0.9999 ? "more than 99.99%" : fmt::format("{:.2f}%", std::floor(share * 1e4) / 1e2);
+}
+
+std::vector<std::string> names_of(const Fabric& fabric, std::span<const ChannelId> channels) {
+  std::vector<std::string> names;
+  for (const ChannelId channel : channels) names.push_back(fabric.name_of(channel));
+  return names;
+}
+
+}  // namespace
+
+std::string label_map_table(const Fabric& fabric, plan::LabelMap& map, const plan::NicPair& pair,
+                            std::size_t columns) {
+  const auto tally = map.tally(pair);
+  std::string text =
+      fmt::format("{} of {} labels seen, {} predicted", tally.seen, plan::kRoceLabels, tally.predicted);
+  if (tally.predicted > 0) text += fmt::format(" (confidence {})", percent_text(tally.confidence));
+  text = wrapped(text + fmt::format(", {} open", tally.open), 0, columns);
+  for (const plan::GroupState& group : map.groups())
+    text += wrapped(fmt::format("{}, {} next hops: {}", fabric.name_of(group.at), group.next_hops.size(),
+                                hash_text(*group.hash)),
+                    kIndent, columns, kDeeper);
+  if (tally.predicted > 0)
+    text += wrapped("predicted: trace a label before anything rests on it", 0, columns);
+  return text;
+}
+
+files::RowSet path_rows(const Fabric& fabric, const plan::PathLearner& learner, plan::LabelMap* map) {
   files::RowSet set{.columns = {"src", "dst", "label", "reached", "alternatives", "path"}, .rows = {}};
-  for (const plan::PairRoutes& pair : learner.pairs())
+  if (map) set.columns.insert(set.columns.end(), {"state", "confidence"});
+  for (const plan::PairRoutes& pair : learner.pairs()) {
     for (const plan::Route& route : pair.routes) {
       const auto paths = learner.table().paths(route.paths);
       for (const PathId path : paths) {
-        std::vector<std::string> channels;
-        for (const ChannelId channel : learner.table().channels(path))
-          channels.push_back(fabric.name_of(channel));
         set.rows.push_back({fabric.name_of_nic(pair.src), fabric.name_of_nic(pair.dst),
                             std::int64_t{route.label.value()}, std::string(route.reached ? "yes" : "no"),
-                            static_cast<std::int64_t>(paths.size()), std::move(channels)});
+                            static_cast<std::int64_t>(paths.size()),
+                            names_of(fabric, learner.table().channels(path))});
+        if (map) set.rows.back().insert(set.rows.back().end(), {std::string("seen"), 1.0});
       }
     }
+    if (!map) continue;
+    for (const PathLabel label : plan::spread_labels(plan::kRoceLabels))
+      if (const auto told = map->path_of({pair.src, pair.dst}, label);
+          told.state == plan::LabelState::predicted)
+        set.rows.push_back({fabric.name_of_nic(pair.src), fabric.name_of_nic(pair.dst),
+                            std::int64_t{label.value()}, std::string("no"), std::int64_t{1},
+                            names_of(fabric, told.channels), std::string("predicted"), told.confidence});
+  }
   return set;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "probes/plan/label_map.hpp"
 #include "probes/plan/path_learner.hpp"
 #include "topology/files/row_text.hpp"
 
@@ -15,8 +16,13 @@ std::string path_chain(const Fabric& fabric, std::span<const ChannelId> path);
 std::string path_table(const Fabric& fabric, const plan::PathLearner& learner, std::uint32_t tried,
                        std::size_t columns = 80);
 
+/// How the labels of a pair stand, and what is known of the switches' hashes on its way.
+std::string label_map_table(const Fabric& fabric, plan::LabelMap& map, const plan::NicPair& pair,
+                            std::size_t columns = 80);
+
 /// For programs: a row for each label and path; a label that may take several paths has several rows, and
-/// says how many.
-files::RowSet path_rows(const Fabric& fabric, const plan::PathLearner& learner);
+/// says how many. With a `map` its predicted labels follow, and each row says how it is known and how surely.
+files::RowSet path_rows(const Fabric& fabric, const plan::PathLearner& learner,
+                        plan::LabelMap* map = nullptr);
 
 }  // namespace weft::report

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint32_t kFirstLabel =
     49152;  // RoCEv2 source ports: 0xC000 and above (ibv_flow_label_to_udp_sport)
-constexpr std::uint32_t kLabels = 16384;
 constexpr std::uint32_t kMaxPaths = 65'535;
 /// Up to so many traces every pair sees all its paths: seconds of work, and a label known for every path.
 constexpr std::uint64_t kMaxSmallTraces = 50'000;
@@ -58,8 +57,8 @@ class PathCounts {
 
 std::vector<PathLabel> random_labels(std::uint64_t count, std::mt19937_64& random) {
   std::set<std::uint32_t> chosen;
-  while (chosen.size() < std::min<std::uint64_t>(count, kLabels))
-    chosen.insert(kFirstLabel + static_cast<std::uint32_t>(random() % kLabels));
+  while (chosen.size() < std::min<std::uint64_t>(count, kRoceLabels))
+    chosen.insert(kFirstLabel + static_cast<std::uint32_t>(random() % kRoceLabels));
   std::vector<PathLabel> labels;
   for (const auto label : chosen) labels.emplace_back(label);
   return labels;
@@ -69,9 +68,13 @@ std::vector<PathLabel> random_labels(std::uint64_t count, std::mt19937_64& rando
 
 std::vector<PathLabel> spread_labels(std::uint32_t count) {
   std::vector<PathLabel> labels;
-  for (std::uint32_t i = 0; i < std::min(count, kLabels); ++i)
-    labels.emplace_back(kFirstLabel + static_cast<std::uint32_t>(std::uint64_t{i} * kLabels / count));
+  for (std::uint32_t i = 0; i < std::min(count, kRoceLabels); ++i)
+    labels.emplace_back(kFirstLabel + static_cast<std::uint32_t>(std::uint64_t{i} * kRoceLabels / count));
   return labels;
+}
+
+std::uint32_t equal_paths(const Fabric& fabric, routing::ShortestPathCache& ways, const NicPair& pair) {
+  return PathCounts(fabric, ways).of(pair);
 }
 
 std::vector<TracePlan> plan_traces(const Fabric& fabric, routing::ShortestPathCache& ways,

@@ -16,6 +16,9 @@ namespace weft::plan {
 /// probability `confidence` (0 < confidence < 1). Exact, by the Markov chain over the number of paths seen.
 std::uint32_t labels_to_see_all(std::uint32_t paths, Fraction confidence);
 
+/// How many equal paths lead from one NIC to the other, as the fabric is designed; 65,535 at most.
+std::uint32_t equal_paths(const Fabric& fabric, routing::ShortestPathCache& ways, const NicPair& pair);
+
 struct TracePlan {
   NicPair pair;
   std::vector<PathLabel> labels;  // distinct, random
@@ -26,7 +29,10 @@ struct TraceOptions {
   std::uint64_t seed = 1;
 };
 
-/// `count` labels (at most 16,384) spread evenly over the range, ascending.
+/// Labels of RoCE: the dynamic ports, of 49152 and above (ibv_flow_label_to_udp_sport).
+inline constexpr std::uint32_t kRoceLabels = 16384;
+
+/// `count` labels (at most kRoceLabels) spread evenly over the range, ascending.
 std::vector<PathLabel> spread_labels(std::uint32_t count);
 
 /// In a small fabric every pair gets the labels that show all its paths; in a large one the NICs of an edge

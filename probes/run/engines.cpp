@@ -178,13 +178,15 @@ session::OpenEngines umad_engines(std::vector<session::NicReport> nics, bool in_
 session::OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
                                        const std::vector<FaultSpec>& faults, std::uint64_t seed,
                                        std::shared_ptr<const routing::ForwardingTables> tables,
-                                       const std::vector<HostStall>& stalls, Fraction background_loss) {
+                                       const std::vector<HostStall>& stalls, Fraction background_loss,
+                                       const routing::HashOptions& hash) {
   sim::SimOptions options;
   options.seed = seed;
   options.faults = faults;
   options.tables = std::move(tables);
   options.stalls = stalls;
   options.background_loss = background_loss;
+  options.hash = hash;
   return [world = sim::SimFabric::make(fabric, addresses, options)](
              const session::NicAssignment& assigned, const packet::RunSecrets&,
              const datapath::SharedNics&) -> Result<session::NicEngines> {

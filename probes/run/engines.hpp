@@ -17,6 +17,7 @@
 #include "topology/model/addressing.hpp"
 #include "topology/model/fault.hpp"
 #include "topology/routing/forwarding_tables.hpp"
+#include "topology/routing/switch_hash.hpp"
 
 namespace weft::run {
 
@@ -63,13 +64,13 @@ umad::OpenMads mads_of_host();
 /// Opens InfiniBand management engines; a NIC's address is the GID of its port.
 session::OpenEngines umad_engines(std::vector<session::NicReport> nics, bool in_ibsim, umad::OpenMads open);
 
-/// Engines of a simulated fabric; what is given must outlive them. `tables` and
-/// `background_loss` as SimOptions has them.
+/// Engines of a simulated fabric; what is given must outlive them. `tables`,
+/// `background_loss` and `hash` as SimOptions has them.
 session::OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
                                        const std::vector<FaultSpec>& faults, std::uint64_t seed,
                                        std::shared_ptr<const routing::ForwardingTables> tables = nullptr,
                                        const std::vector<HostStall>& stalls = {},
-                                       Fraction background_loss = {});
+                                       Fraction background_loss = {}, const routing::HashOptions& hash = {});
 
 /// Opens engines as `open` does, after holding the calling thread to the CPUs near the NIC that `inventory`
 /// tells of: the threads that the engine and its worker start from there inherit that. Where nothing is told,

@@ -1,5 +1,6 @@
 #include "probes/session/trace_script.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "probes/plan/path_learner.hpp"
@@ -16,17 +17,28 @@ constexpr Nanoseconds kAuditTime = std::chrono::milliseconds(500);
 constexpr Nanoseconds kMoveTime = std::chrono::seconds(2);
 constexpr Bandwidth kAuditRate = Bandwidth::mbit(5);  // of all together
 constexpr Bytes kAuditPacket(256);
+/// Labels of one wave: as many as two switches of 8 next hops have news in, so that few say what others said.
+constexpr std::size_t kAtOnce = 16;
+/// By which what was learned of a hash is told.
+constexpr Fraction kHashConfidence(0.999);
 constexpr auto kSlack = std::chrono::seconds(20);  // a thousand queue pairs take a while to connect
 
 }  // namespace
 
 TraceScript::TraceScript(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options,
-                         RunId run, plan::TracePlan plan, AuditOrder audit)
-    : in_{fabric, addresses, options, run}, results_(in_), plan_(std::move(plan)), audit_(audit) {}
+                         RunId run, plan::TracePlan plan, AuditOrder audit, MapOrder map)
+    : in_{fabric, addresses, options, run},
+      results_(in_),
+      plan_(std::move(plan)),
+      audit_(audit),
+      order_(map) {
+  if (order_.all_labels) map_.emplace(results_.learner, fabric, addresses, kHashConfidence, run.value());
+}
 
 std::vector<WorkItem> TraceScript::next_wave() {
   switch (step_) {
     case Step::map:
+      if (map_) return trace(next_to_map());
       step_ = audit_.queue_pairs > 0 ? Step::audit : Step::over;
       return trace(plan_.labels);
     case Step::audit:
@@ -43,6 +55,7 @@ std::vector<WorkItem> TraceScript::next_wave() {
 
 std::vector<WorkItem> TraceScript::trace(std::vector<PathLabel> labels) {
   if (labels.empty()) return {};
+  traced_.insert(labels.begin(), labels.end());
   stage_.emplace(in_, results_, std::vector<plan::TracePlan>{{plan_.pair, std::move(labels)}});
   return stage_->next_wave();
 }
@@ -70,9 +83,40 @@ std::vector<PathLabel> TraceScript::untraced() const {
   return {labels.begin(), labels.end()};
 }
 
+std::size_t TraceScript::paths_seen() const {
+  const plan::PairRoutes* known = results_.learner.find(plan_.pair.src, plan_.pair.dst);
+  std::set<PathId> seen;
+  if (known)
+    for (const plan::Route& route : known->routes)
+      if (const auto paths = results_.learner.table().paths(route.paths); paths.size() == 1)
+        seen.insert(paths.front());
+  return seen.size();
+}
+
+std::vector<PathLabel> TraceScript::next_to_map() {
+  if (auto labels = map_->next_labels(plan_.pair, kAtOnce); !labels.empty()) return labels;
+  auto& ways = results_.learner.ways();
+  const std::size_t seen = paths_seen();
+  if (seen >= plan::equal_paths(in_.fabric, ways, plan_.pair)) return {};
+  if (seen > 0 && map_->tally(plan_.pair).open == 0) return {};  // what no label reaches is not to be seen
+  // What the switches choose by has no structure that was found: as many as show all paths, by chance.
+  std::vector<PathLabel> more;
+  const auto enough = plan::plan_traces(in_.fabric, ways, {plan_.pair}, {order_.confidence, in_.run.value()});
+  for (const PathLabel label : enough.front().labels)
+    if (more.size() < kAtOnce && !traced_.contains(label)) more.push_back(label);
+  return more;
+}
+
 void TraceScript::take(const WorkItem& item, const TaskAnswer* answer) {
   const auto* request = std::get_if<datapath::FlowRequest>(&item.work);
-  if (!request) return stage_->take(item, answer);
+  if (!request) {
+    stage_->take(item, answer);
+    if (!map_) return;
+    std::vector<PathLabel> labels;
+    for (const datapath::TraceSpec& spec : std::get<datapath::TraceRequest>(item.work).specs)
+      labels.push_back(spec.label);
+    return map_->learn(plan_.pair, labels);
+  }
   const auto* tallies = answer ? std::get_if<std::vector<datapath::FlowTally>>(answer) : nullptr;
   if (!tallies) return;
   for (const datapath::FlowTally& tally : *tallies)

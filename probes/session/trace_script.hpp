@@ -3,7 +3,10 @@
 // labels that spread them evenly over the paths it traced.
 #pragma once
 
+#include <set>
+
 #include "probes/datapath/flow_engine.hpp"
+#include "probes/plan/label_map.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/script.hpp"
@@ -15,10 +18,18 @@ struct AuditOrder {
   bool move = false;
 };
 
+/// Whether all labels are to be mapped, those of the plan set aside: traced until the others are predicted or
+/// have no structure; then until all paths of the fabric are seen, or enough labels that each had been with
+/// this confidence.
+struct MapOrder {
+  bool all_labels = false;
+  Fraction confidence{0.99};
+};
+
 class TraceScript final : public Script {
  public:
   TraceScript(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run,
-              plan::TracePlan plan, AuditOrder audit = {});
+              plan::TracePlan plan, AuditOrder audit = {}, MapOrder map = {});
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
   void exclude(PortId nic) override { results_.out.insert(nic); }
@@ -36,6 +47,10 @@ class TraceScript final : public Script {
   std::string_view doing() const override { return "tracing"; }
 
   const plan::PathLearner& learner() const { return results_.learner; }
+  /// Null where not all labels were to be mapped.
+  plan::LabelMap* label_map() { return map_ ? &*map_ : nullptr; }
+  /// Labels traced, each once.
+  std::size_t labels_traced() const { return traced_.size(); }
   /// Those that told which label their device chose.
   const std::vector<datapath::AuditedQp>& audited() const { return audited_; }
   /// What the engines of the NICs go by, in words.
@@ -50,11 +65,16 @@ class TraceScript final : public Script {
   std::vector<WorkItem> trace(std::vector<PathLabel> labels);
   std::vector<WorkItem> queue_pair_work();
   std::vector<PathLabel> untraced() const;
+  std::vector<PathLabel> next_to_map();
+  std::size_t paths_seen() const;
 
   SweepInputs in_;
   SweepResults results_;
   plan::TracePlan plan_;
   AuditOrder audit_;
+  MapOrder order_;
+  std::optional<plan::LabelMap> map_;
+  std::set<PathLabel> traced_;
   Step step_ = Step::map;
   std::vector<datapath::AuditedQp> audited_;
   std::optional<MapStage> stage_;

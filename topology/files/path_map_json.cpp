@@ -94,7 +94,8 @@ class PathMapReader {
 
 }  // namespace
 
-std::string path_map_json(const Fabric& fabric, const PathMap& map, const DocumentStamp& stamp) {
+std::string path_map_json(const Fabric& fabric, const PathMap& map, const DocumentStamp& stamp,
+                          const PredictedPaths* predicted) {
   JsonText out;
   put(out, "{{");
   put_stamp(out, kSchema, stamp);
@@ -102,6 +103,12 @@ std::string path_map_json(const Fabric& fabric, const PathMap& map, const Docume
   put_string(out, fabric.name());
   put(out, ",\"pairs\":");
   put_array(out, map.pairs, [&](const PairPaths& pair) { put_pair(out, fabric, map, pair); });
+  if (predicted) {
+    put(out, ",\"predicted\":{{\"confidence\":{:.6f},\"pairs\":", predicted->confidence);
+    put_array(out, predicted->map.pairs,
+              [&](const PairPaths& pair) { put_pair(out, fabric, predicted->map, pair); });
+    put(out, "}}");
+  }
   put(out, "}}\n");
   return fmt::to_string(out);
 }

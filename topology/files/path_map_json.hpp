@@ -14,7 +14,15 @@ class Fabric;
 
 namespace weft::files {
 
-std::string path_map_json(const Fabric& fabric, const PathMap& map, const DocumentStamp& stamp);
+/// Labels that no packet tried, by the path that each is predicted to take.
+struct PredictedPaths {
+  PathMap map;
+  double confidence = 0;  // the least of all
+};
+
+/// `predicted`: stands apart from what was seen; null: left out.
+std::string path_map_json(const Fabric& fabric, const PathMap& map, const DocumentStamp& stamp,
+                          const PredictedPaths* predicted = nullptr);
 
 /// Refused: channels the fabric has not, a path that does not lead from src to dst, a pair that stands twice,
 /// labels that repeat within a path. `what` names the document in messages.

@@ -58,16 +58,28 @@ EcmpRouting::EcmpRouting(const Fabric& fabric, const RoutingOptions& options)
       graph_(fabric),
       convergence_(options.convergence),
       dead_(fabric.link_count(), false),
+      addresses_(options.addresses),
       owned_(graph_.switch_count()),
       columns_(std::make_unique<std::atomic<const std::uint64_t*>[]>(graph_.switch_count())) {
   for (const LinkId link : options.dead) dead_[link.value()] = true;
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
     if (graph_.index_of(NodeId(n))) seeds_.push_back(device_seed(options.seed, NodeId(n)));
+  hashes_.resize(seeds_.size());
+  if (options.hash.family != HashFamily::structureless) make_hashes(options);
   words_before_.push_back(0);
   for (std::uint32_t s = 0; s < graph_.switch_count(); ++s) {
     const auto words = (graph_.edges(SwitchIndex(s)).size() + kBits - 1) / kBits;
     words_before_.push_back(words_before_.back() + static_cast<std::uint32_t>(words));
   }
+}
+
+void EcmpRouting::make_hashes(const RoutingOptions& options) {
+  WEFT_CHECK(addresses_ != nullptr);
+  const auto nics = fabric_->nics();
+  const auto address = nics.empty() ? std::nullopt : addresses_->address_of(nics.front());
+  for (std::size_t s = 0; s < seeds_.size(); ++s)
+    hashes_[s].emplace(options.hash, seeds_[s], address && address->is_v6());
+  for (const NodeId node : options.structureless) hashes_[graph_.index_of(node)->value()].reset();
 }
 
 const std::uint64_t* EcmpRouting::column(SwitchIndex towards) const {
@@ -112,17 +124,25 @@ std::span<const std::uint64_t> EcmpRouting::hops(const std::uint64_t* column, Sw
   return {column + first, words_before_[at.value() + 1] - first};
 }
 
-bool EcmpRouting::walk(SwitchIndex at, PortId dst, FlowKey key, std::vector<ChannelId>& path) const {
+bool EcmpRouting::walk(SwitchIndex at, PortId src, PortId dst, PathLabel label,
+                       std::vector<ChannelId>& path) const {
   const auto last = fabric_->channel_into(dst);
   WEFT_CHECK(last.has_value());
   const auto towards = graph_.index_of(fabric_->source_node(*last));
   if (!towards) return false;  // the NIC hangs on a host, and hosts do not forward
+  const FlowKey key = FlowKey::of(src, dst, label);
+  FlowBits bits;
+  if (addresses_ != nullptr)
+    bits = FlowBits::of(addresses_->address_of(src).value_or(IpAddress()),
+                        addresses_->address_of(dst).value_or(IpAddress()), label);
   const auto* const table = column(*towards);
   while (at != *towards) {
     const auto choices = hops(table, at);
     const auto count = count_bits(choices);
     if (count == 0) return false;
-    const auto& edge = graph_.edges(at)[nth_bit(choices, choose(seeds_[at.value()], key, count))];
+    const auto& own = hashes_[at.value()];
+    const auto choice = own ? own->choose(bits, count) : choose(seeds_[at.value()], key, count);
+    const auto& edge = graph_.edges(at)[nth_bit(choices, choice)];
     path.push_back(edge.channel);
     at = edge.to;  // one nearer each time, so this ends
   }
@@ -140,14 +160,14 @@ bool EcmpRouting::path_of(PortId src, PortId dst, PathLabel label, std::vector<C
   path.push_back(*first);
   if (fabric_->target(*first) == dst) return true;  // a cable from NIC to NIC
   const auto at = graph_.index_of(fabric_->target_node(*first));
-  return at && walk(*at, dst, FlowKey::of(src, dst, label), path);
+  return at && walk(*at, src, dst, label, path);
 }
 
 bool EcmpRouting::path_from(NodeId device, PortId dst, PathLabel label, std::vector<ChannelId>& path) const {
   path.clear();
   const auto at = graph_.index_of(device);
   WEFT_CHECK(at.has_value());
-  return walk(*at, dst, FlowKey::of(fabric_->ports_of(device).front(), dst, label), path);
+  return walk(*at, fabric_->ports_of(device).front(), dst, label, path);
 }
 
 std::vector<ChannelId> EcmpRouting::next_hops(NodeId device, PortId dst) const {

@@ -15,8 +15,10 @@
 
 #include "topology/base/ids.hpp"
 #include "topology/base/splitmix.hpp"
+#include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/model/path.hpp"
+#include "topology/routing/switch_hash.hpp"
 
 namespace weft::routing {
 
@@ -85,6 +87,10 @@ struct RoutingOptions {
   std::uint64_t seed = 1;
   std::vector<LinkId> dead = {};
   Convergence convergence = Convergence::full;
+  HashOptions hash = {};
+  std::vector<NodeId> structureless = {};  // devices that hash so whatever `hash` says
+  /// What switches hash, but for the structureless hash, which goes by port ids; it must outlive the routing.
+  const AddressBook* addresses = nullptr;
 };
 
 class EcmpRouting {
@@ -112,19 +118,22 @@ class EcmpRouting {
   /// For every switch a bit per edge: set where the edge is a next hop towards one switch.
   using Column = std::unique_ptr<std::uint64_t[]>;
 
+  void make_hashes(const RoutingOptions& options);
   const std::uint64_t* column(SwitchIndex towards) const;
   Column compute(SwitchIndex towards) const;
   std::span<const std::uint64_t> hops(const std::uint64_t* column, SwitchIndex at) const;
   /// From `at` to the destination's switch and down to the NIC.
-  bool walk(SwitchIndex at, PortId dst, FlowKey key, std::vector<ChannelId>& path) const;
+  bool walk(SwitchIndex at, PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const;
   bool is_live(ChannelId channel) const { return !dead_[Fabric::link_of(channel).value()]; }
 
   const Fabric* fabric_;
   SwitchGraph graph_;
   Convergence convergence_;
-  std::vector<bool> dead_;                   // by link
-  std::vector<std::uint64_t> seeds_;         // by switch
-  std::vector<std::uint32_t> words_before_;  // by switch: where its bits begin in a column
+  std::vector<bool> dead_;            // by link
+  std::vector<std::uint64_t> seeds_;  // by switch
+  const AddressBook* addresses_;
+  std::vector<std::optional<SwitchHash>> hashes_;  // by switch; absent: structureless
+  std::vector<std::uint32_t> words_before_;        // by switch: where its bits begin in a column
   mutable std::mutex computing_;
   mutable std::vector<Column> owned_;                                     // by switch; guarded by computing_
   mutable std::unique_ptr<std::atomic<const std::uint64_t*>[]> columns_;  // by switch; null: not yet computed

@@ -75,6 +75,10 @@ class TraceSimulation {
     return std::min(1.0, *world_.options().answers_per_second / asked->second);
   }
 
+  double kept_share(NodeId node) const {
+    return world_.fabric().is_host(node) ? 1 : 1 - world_.options().answers_lost.value();
+  }
+
   /// The round trip to a hop; absent: none of the attempts was answered.
   std::optional<Nanoseconds> ask(std::uint32_t index, std::size_t hop, bool is_peer, PortId to,
                                  RandomStream& random) {
@@ -86,7 +90,7 @@ class TraceSimulation {
     if (!has_way) return std::nullopt;
     for (int attempt = 0; attempt < request_.attempts; ++attempt) {
       const Look look = look_at(there, index, hop, attempt);
-      if (random.uniform() < look.survival * answered_share(node)) {
+      if (random.uniform() < look.survival * answered_share(node) * kept_share(node)) {
         const auto wait = SimWorld::jitter(hop + backward_.size()) * random.exponential();
         return look.latency + std::chrono::duration_cast<Nanoseconds>(wait);
       }

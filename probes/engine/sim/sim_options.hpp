@@ -27,6 +27,11 @@ struct SimOptions {
   /// Switches that never answer a hop probe.
   std::vector<NodeId> silent = {};
   std::vector<HostStall> stalls = {};
+  /// By which switches choose among equal next hops.
+  routing::HashOptions hash = {};
+  std::vector<NodeId> structureless = {};  // switches without structure in their hashes, whatever `hash` says
+  /// Of the answers of switches to hop probes, besides what the channels lose.
+  Fraction answers_lost;
 };
 
 }  // namespace weft::sim

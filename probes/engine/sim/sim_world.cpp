@@ -25,8 +25,13 @@ SimWorld::SimWorld(const Fabric& fabric, const AddressBook& addresses, const Sim
       addresses_(&addresses),
       options_(options),
       channels_(fabric, options),
-      routing_(fabric,
-               {.seed = options.seed, .dead = dead_links(options), .convergence = options.convergence}),
+      routing_(fabric, {.seed = options.seed,
+                        .dead = dead_links(options),
+                        .convergence = options.convergence,
+                        .hash = options.hash,
+                        .structureless = options.structureless,
+                        .addresses = options.hash.family == routing::HashFamily::structureless ? nullptr
+                                                                                               : &addresses}),
       silent_(fabric.node_count(), false),
       dead_(fabric.link_count(), false) {
   for (const NodeId node : options.silent) silent_[node.value()] = true;
