@@ -53,15 +53,15 @@ Result<session::NicReport> find_nic(const std::vector<session::NicReport>& nics,
 
 /// A NIC goes by its interface, or by its address alone.
 Result<std::string> interface_of(const session::NicReport& nic) {
-  return nic.interface == to_string(nic.address) ? raw::interface_with(nic.address)
+  return nic.interface == to_string(nic.address) ? nic::interface_with(nic.address)
                                                  : Result<std::string>(nic.interface);
 }
 
-Result<raw::RawNic> raw_nic(const std::vector<session::NicReport>& nics,
-                            const session::NicAssignment& assigned, const ChosenClass& packets) {
+Result<nic::HostNic> raw_nic(const std::vector<session::NicReport>& nics,
+                             const session::NicAssignment& assigned, const ChosenClass& packets) {
   WEFT_TRY(const auto nic, find_nic(nics, assigned));
   WEFT_TRY(const auto interface, interface_of(nic));
-  return raw::RawNic{.interface = interface, .address = nic.address, .traffic_class = packets.traffic_class};
+  return nic::HostNic{.interface = interface, .address = nic.address, .traffic_class = packets.traffic_class};
 }
 
 /// What the RDMA device of an interface counts, where it has one.
@@ -78,8 +78,8 @@ session::OpenEngines raw_engines(std::vector<session::NicReport> nics, const Cho
              const session::NicAssignment& assigned, const packet::RunSecrets& secrets,
              const datapath::SharedNics& of_run) -> Result<session::NicEngines> {
     WEFT_TRY(const auto nic, raw_nic(nics, assigned, packets));
-    WEFT_TRY(auto opened, open_raw_engine(nic, secrets, assigned.nic, of_run));
-    const std::shared_ptr<raw::RawEngine> engine(std::move(opened));
+    WEFT_TRY(auto opened, raw::open_raw_engine(nic, secrets, assigned.nic, of_run));
+    const std::shared_ptr<nic::PacketEngine> engine(std::move(opened));
     return session::NicEngines{engine, engine, nullptr, counters_of(nic.interface)};
   };
 }
@@ -117,7 +117,7 @@ session::OpenEngines verbs_engines(std::vector<session::NicReport> nics, MemoryO
     if ((*opened)->is_infiniband()) return engines;
     if (!nic) return pass_on(nic);
     const auto tracer = [nic = *nic, secrets, self = assigned.nic] {
-      return open_raw_tracer(nic, secrets, self);
+      return raw::open_raw_tracer(nic, secrets, self);
     };
     if (const auto opens = tracer(); !opens) return pass_on(opens);
     engines.probes = std::make_shared<TracedEngine>(tracer, *opened);
