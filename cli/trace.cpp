@@ -89,6 +89,8 @@ struct TraceWords {
   session::AuditOrder audit;
   run::ExchangeBy exchange = run::ExchangeBy::coordinator;  // by which they find their peers
   std::optional<session::TimeLimit> limit = std::nullopt;
+  std::optional<run::EngineKind> engine = std::nullopt;  // raw or dpdk; absent: auto
+  std::string dpdk_args = {};
 };
 
 Result<session::AuditOrder> read_audit(const po::variables_map& values) {
@@ -103,6 +105,16 @@ Result<session::AuditOrder> read_audit(const po::variables_map& values) {
   if (values.count("simulate"))
     return fail(ErrorKind::usage, "--audit needs RDMA devices: leave out --simulate");
   return order;
+}
+
+/// Traces are packets of our own, whichever engine serves beside.
+Result<std::optional<run::EngineKind>> read_trace_engine(const po::variables_map& values) {
+  const auto given = values["engine"].as<std::string>();
+  const auto engine = run::parse_engine(given);
+  if (given == "auto") return std::nullopt;
+  if (engine != run::EngineKind::raw && engine != run::EngineKind::dpdk)
+    return fail(ErrorKind::usage, "--engine {}: expected auto, raw or dpdk", given);
+  return engine;
 }
 
 Result<TraceWords> read_words(const po::variables_map& values) {
@@ -121,13 +133,21 @@ Result<TraceWords> read_words(const po::variables_map& values) {
   if (audit.queue_pairs == 0 && !values["exchange"].defaulted())
     return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
   WEFT_TRY(const auto limit, read_time_limit(values));
+  WEFT_TRY(const auto engine, read_trace_engine(values));
+  if (engine && values.count("simulate"))
+    return fail(ErrorKind::usage, "--engine {}: with --simulate nothing is sent", to_string(*engine));
+  if (engine && audit.queue_pairs > 0)
+    return fail(ErrorKind::usage, "--engine {}: --audit traces by queue pairs", to_string(*engine));
+  WEFT_TRY(auto dpdk_args, read_dpdk_arguments(values, engine.value_or(run::EngineKind::automatic)));
   return TraceWords{values["src"].as<std::string>(),
                     values["dst"].as<std::string>(),
                     labels,
                     output,
                     audit,
                     exchange,
-                    limit};
+                    limit,
+                    engine,
+                    std::move(dpdk_args)};
 }
 
 Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
@@ -145,6 +165,9 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
 
 /// Queue pairs to audit need their engine; else each NIC is traced from as it can send.
 void choose_engine(run::AgentSite& site, const TraceWords& words) {
+  site.agent_options.dpdk_args = words.dpdk_args;
+  if (words.engine) site.agent_options.engine = *words.engine;
+  if (!words.engine && !words.dpdk_args.empty()) site.agent_options.engine = run::EngineKind::automatic;
   if (words.audit.queue_pairs == 0) return;
   site.agent_options.engine = run::EngineKind::verbs;
   site.agent_options.exchange = words.exchange;
@@ -216,7 +239,10 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
       run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
                       [](const session::Progress&) {}, interrupt.token(), {.limit = words.limit});
   if (interrupt.happened()) return kExitInterrupted;
-  return done ? print(lab->fabric(), script, *pair, words) : report(done.error());
+  if (!done) return report(done.error());
+  if (words.engine == run::EngineKind::dpdk || !words.dpdk_args.empty())
+    report_engines(lab->fabric(), script);
+  return print(lab->fabric(), script, *pair, words);
 }
 
 /// On InfiniBand nothing is traced: the switches' tables tell the path of each of the target's LIDs.
@@ -367,6 +393,10 @@ OptionParser trace_options() {
       "move",
       "then move these while they live to ports that spread them evenly: how, and whether they live on")(
       "simulate", "simulate the fabric in any case: needs no hosts and no privileges");
+  parser.options(Group::how)
+      .add_options()("engine", po::value<std::string>()->value_name("auto|raw|dpdk")->default_value("auto"),
+                     "how traces are sent on RoCE: auto, raw, or dpdk (the same packets by DPDK)");
+  add_dpdk_option(parser.options(Group::how));
   add_timeout_option(parser.options(Group::how_much));
   add_exchange_option(parser.options(Group::rdma));
   add_launch_options(parser.options(Group::cluster));
