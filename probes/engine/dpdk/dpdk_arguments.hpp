@@ -36,13 +36,18 @@ Result<DeviceSpec> device_for(const DpdkArguments& arguments, const std::string&
 
 inline constexpr std::size_t kMaxQueues = 8;  // of a device, in each direction
 
+/// Bytes of a ring, of which each direction has one, where frames are large.
+inline constexpr std::size_t kMaxRing = std::size_t{16} << 20;
+
 /// A device for an interface of this MTU, with the ring it needs.
 struct SizedDevice {
   std::string settings;   // as the driver takes them: iface=p1,framesz=2048,...
   std::size_t frame = 0;  // bytes of a place in the ring
   unsigned queues = 1;    // in each direction
+  std::size_t rings = 0;  // bytes of all rings, which the driver locks in memory
 };
 /// Sizes that are given stay. Error: usage (a ring that holds no whole frame of this MTU, or that cannot be).
-Result<SizedDevice> sized_for(const DeviceSpec& device, std::size_t mtu);
+/// `max_ring`: bytes of a ring whose size is not given.
+Result<SizedDevice> sized_for(const DeviceSpec& device, std::size_t mtu, std::size_t max_ring = kMaxRing);
 
 }  // namespace weft::dpdk

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::size_t kBatch = 64;       // frames of one burst
 constexpr std::size_t kMaxUnread = 512;  // of each reader: the module has buffers for as many
-constexpr std::size_t kTag = 4;          // of IEEE 802.1Q
+constexpr std::size_t kMinRing = std::size_t{256} << 10;
+constexpr std::size_t kTag = 4;  // of IEEE 802.1Q
 constexpr auto kFlushAgain = std::chrono::milliseconds(1);
 
 Nanoseconds steady_now() {
@@ -32,6 +34,28 @@ bool wait_for(std::span<pollfd> ready, Nanoseconds until) {
   const timespec time{.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000),
                       .tv_nsec = static_cast<long>(left.count() % 1'000'000'000)};
   return ::ppoll(ready.data(), ready.size(), &time, nullptr) > 0;
+}
+
+/// Whether this process may hold so many bytes in memory more than it does: the driver's rings are locked
+/// there.
+bool may_lock(std::size_t bytes) {
+  void* place = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
+  if (place == MAP_FAILED) return false;
+  ::munmap(place, bytes);
+  return true;
+}
+
+/// With rings as large as may be locked; those whose size is given are what they are.
+Result<SizedDevice> lockable(const DeviceSpec& spec, std::size_t mtu) {
+  auto sized = sized_for(spec, mtu);
+  for (auto ring = kMaxRing / 2; sized && !may_lock(sized->rings) && ring >= kMinRing; ring /= 2)
+    sized = sized_for(spec, mtu, ring);
+  if (!sized || may_lock(sized->rings)) return sized;
+  return fail(
+      ErrorKind::not_supported,
+      "this user may not lock {} MB in memory, as DPDK's rings need (ulimit -l): give a smaller framecnt= in "
+      "--dpdk-args, or raise the limit",
+      (sized->rings + (1 << 20) - 1) >> 20);
 }
 
 /// One device is added at a time: which sockets are its own is seen by what was there before.
@@ -102,7 +126,7 @@ Result<std::shared_ptr<DpdkDevice>> DpdkDevice::open(std::shared_ptr<const DpdkL
                                                      const DeviceSpec& spec, const nic::HostNic& nic,
                                                      const nic::KernelNic& kernel) {
   WEFT_TRY([[maybe_unused]] const auto may, nic::open_packet_socket());
-  WEFT_TRY(const auto sized, sized_for(spec, kernel.local.mtu));
+  WEFT_TRY(const auto sized, lockable(spec, kernel.local.mtu));
   const auto max_frame = kernel.local.mtu + packet::kEthernetSize;  // a larger one the kernel drops unheard
   static std::atomic<unsigned> devices{0};
   const auto name = fmt::format("{}{}", spec.driver, devices++);
@@ -117,7 +141,8 @@ Result<std::shared_ptr<DpdkDevice>> DpdkDevice::open(std::shared_ptr<const DpdkL
   std::uint32_t queues = 0;
   WeftDpdkError error{};
   if (const int kind = library->open(&wanted, &port, &queues, &error); kind != WEFT_DPDK_DONE)
-    return fail(ErrorKind::absent, "DPDK does not open {} on {}: {}", spec.driver, nic.interface, error.text);
+    return fail(ErrorKind::not_supported, "DPDK does not open {} on {}: {}", spec.driver, nic.interface,
+                error.text);
   auto sockets = VdevSockets::adopt(before, nic, kernel);
   if (!sockets) {
     library->close(port);

@@ -23,7 +23,7 @@ MeantFor meant_for(ByteSpan frame);
 class DpdkDevice : public std::enable_shared_from_this<DpdkDevice> {
  public:
   /// Adds the device to a DPDK that runs. In the calling thread's network namespace. Errors: permission (no
-  /// CAP_NET_RAW), usage (its ring holds no frame of this MTU), absent (the driver does not open it).
+  /// CAP_NET_RAW), usage (its ring holds no frame of this MTU), not_supported (the driver does not open it).
   static Result<std::shared_ptr<DpdkDevice>> open(std::shared_ptr<const DpdkLibrary> library,
                                                   const DeviceSpec& spec, const nic::HostNic& nic,
                                                   const nic::KernelNic& kernel);

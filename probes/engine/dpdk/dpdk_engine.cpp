@@ -56,7 +56,7 @@ Result<void> start(const DpdkLibrary& library, const DpdkArguments& arguments) {
         "DPDK runs in this process since it was started with '{}': it starts once; end this agent to start "
         "it otherwise",
         error.text);
-  return fail(ErrorKind::absent, "DPDK does not start: {}{}", error.text,
+  return fail(ErrorKind::not_supported, "DPDK does not start: {}{}", error.text,
               says(arguments, "--no-huge")
                   ? ""
                   : "; it was to use huge pages: reserve some, or add --no-huge to --dpdk-args");

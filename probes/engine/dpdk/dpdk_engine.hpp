@@ -25,9 +25,9 @@ struct DpdkEngine {
   std::string uses;  // in words
 };
 
-/// An engine for `nic`, as open_raw_engine opens one. Errors: not_supported (this build has no DPDK), absent
-/// (the module is not installed, DPDK does not start, no such interface), usage (no device for this NIC),
-/// conflict (DPDK was started with other arguments, UDP 4791 is taken), permission.
+/// An engine for `nic`, as open_raw_engine opens one. Errors: those of it, and of DPDK itself, which blame no
+/// host: not_supported (this build has none, the module is not installed, DPDK does not start or opens no
+/// device), usage (no device for this NIC), conflict (it was started with other arguments).
 Result<DpdkEngine> open_dpdk_engine(const nic::HostNic& nic, const DpdkOptions& options,
                                     const packet::RunSecrets& secrets, PortId self,
                                     datapath::SharedNics nics);

@@ -21,7 +21,7 @@ const char* why_not() {
 Result<std::shared_ptr<const DpdkLibrary>> DpdkLibrary::load(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error))
-    return fail(ErrorKind::absent, "{} is not there: install the package weft-dpdk on this host",
+    return fail(ErrorKind::not_supported, "{} is not there: install the package weft-dpdk on this host",
                 file.string());
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr)

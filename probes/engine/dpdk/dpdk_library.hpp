@@ -13,8 +13,8 @@ namespace weft::dpdk {
 
 class DpdkLibrary {
  public:
-  /// Errors: absent (no such file: package weft-dpdk), not_supported (of another build, a library is
-  /// missing).
+  /// Error: not_supported (no such file: package weft-dpdk; of another build; a library is missing): no host
+  /// is blamed for it.
   static Result<std::shared_ptr<const DpdkLibrary>> load(const std::filesystem::path& file);
 
   decltype(&weft_dpdk_start) start = nullptr;

@@ -64,9 +64,20 @@ TEST(DpdkArguments, AnInterfaceHasItsOwnDeviceOrThatForAll) {
 }
 
 TEST(DpdkArguments, ARingHoldsWholeFramesOfTheMtu) {
-  EXPECT_EQ(settings_of(kUsualArguments, 1500), "iface=p1,framesz=2048,blocksz=4096,framecnt=4096");
-  EXPECT_EQ(settings_of(kUsualArguments, 4200), "iface=p1,framesz=8192,blocksz=8192,framecnt=2048");
-  EXPECT_EQ(settings_of(kUsualArguments, 65535), "iface=p1,framesz=131072,blocksz=131072,framecnt=128");
+  EXPECT_EQ(settings_of(kUsualArguments, 1500),
+            "iface=p1,framesz=2048,blocksz=4096,framecnt=4096,qdisc_bypass=0");
+  EXPECT_EQ(settings_of(kUsualArguments, 4200),
+            "iface=p1,framesz=8192,blocksz=8192,framecnt=2048,qdisc_bypass=0");
+  EXPECT_EQ(settings_of(kUsualArguments, 65535),
+            "iface=p1,framesz=131072,blocksz=131072,framecnt=128,qdisc_bypass=0");
+}
+
+TEST(DpdkArguments, ARingIsNoLargerThanMayBeLocked) {
+  const auto device = *device_for(parsed(kUsualArguments), "p1");
+  EXPECT_EQ(sized_for(device, 1500)->rings, std::size_t{16} << 20);
+  EXPECT_EQ(sized_for(device, 1500, 1 << 20)->rings, std::size_t{2} << 20);
+  const auto given = *device_for(parsed("--vdev=net_af_packet0,iface=p1,framecnt=4096,qpairs=2"), "p1");
+  EXPECT_EQ(sized_for(given, 1500, 1 << 20)->rings, std::size_t{32} << 20);
 }
 
 TEST(DpdkArguments, SizesThatAreGivenStayAndThoseThatCannotBeAreRefused) {
