@@ -17,10 +17,13 @@ namespace weft::dpdk {
 namespace {
 
 constexpr std::size_t kBatch = 64;       // frames of one burst
-constexpr std::size_t kMaxUnread = 512;  // of each reader: the module has buffers for as many
+constexpr std::size_t kMaxUnread = 256;  // of each reader: the module has buffers for as many
 constexpr std::size_t kMinRing = std::size_t{256} << 10;
 constexpr std::size_t kTag = 4;  // of IEEE 802.1Q
 constexpr auto kFlushAgain = std::chrono::milliseconds(1);
+// A reader that was here so lately reads on soon: what it has no place for stays in the ring.
+constexpr auto kPresent = std::chrono::seconds(1);
+constexpr auto kGiveWay = std::chrono::microseconds(200);
 
 Nanoseconds steady_now() {
   timespec time{};
@@ -241,7 +244,9 @@ void DpdkDevice::wait_at(Inbox& inbox, Nanoseconds until) {
 
 /// Sorts in what the device has, or what comes next.
 Result<void> DpdkDevice::poll_until(Nanoseconds until) {
-  if (poll() > 0 || until == Nanoseconds(0)) return {};
+  const bool full = is_full_of_unread();
+  if (full) wait_for({}, std::min(until, steady_now() + kGiveWay));
+  if (full || poll() > 0 || until == Nanoseconds(0)) return {};
   if (left_in_ring_) {
     const std::lock_guard lock(sending_);
     WEFT_TRY(const bool flushed, sockets_.flush());
@@ -258,6 +263,15 @@ Result<void> DpdkDevice::poll_until(Nanoseconds until) {
     WEFT_TRY_VOID(sockets_.check());
   poll();
   return {};
+}
+
+/// One who reads has no place for a burst.
+bool DpdkDevice::is_full_of_unread() {
+  const auto since = steady_now() - kPresent;
+  return std::ranges::any_of(inboxes_, [&](Inbox& inbox) {
+    const std::lock_guard lock(inbox.mutex);
+    return inbox.frames.size() + kBatch > kMaxUnread && inbox.read_at >= since;
+  });
 }
 
 /// Sorts in what the device has; how many frames came. Only whoever holds `polled_` calls this.
@@ -302,6 +316,7 @@ void DpdkDevice::wake_other(Role role) {
 /// At most a batch, the oldest first; false where there is nothing.
 bool DpdkDevice::take(Inbox& inbox, std::vector<Held>& into) {
   const std::lock_guard lock(inbox.mutex);
+  inbox.read_at = steady_now();
   const auto count = static_cast<std::ptrdiff_t>(std::min(inbox.frames.size(), kBatch));
   into.assign(inbox.frames.begin(), inbox.frames.begin() + count);
   inbox.frames.erase(inbox.frames.begin(), inbox.frames.begin() + count);

@@ -47,6 +47,7 @@ class DpdkDevice : public std::enable_shared_from_this<DpdkDevice> {
   struct Inbox {
     std::mutex mutex;
     std::vector<Held> frames;
+    Nanoseconds read_at{};                  // when its reader looked last
     std::atomic<std::uint64_t> dropped{0};  // found no place here
     std::atomic<bool> waits{false};
     os::FileDescriptor wake;  // an eventfd
@@ -58,6 +59,7 @@ class DpdkDevice : public std::enable_shared_from_this<DpdkDevice> {
   Result<void> read(Role role, Nanoseconds until, std::vector<Held>& into);
   Result<void> poll_until(Nanoseconds until);
   static void wait_at(Inbox& inbox, Nanoseconds until);
+  bool is_full_of_unread();
   std::size_t poll();
   void sort_in(std::span<const WeftDpdkFrame> came);
   void wake_other(Role role);

@@ -28,9 +28,9 @@ struct WeftDpdkPort {
 namespace {
 
 constexpr std::uint32_t kBurst = 64;
-/// Of each port: what prober and responder have not read yet (512 each), two bursts each in hand, a burst for
+/// Of each port: what prober and responder have not read yet (256 each), two bursts each in hand, a burst for
 /// each sender, and what registered threads keep in their caches.
-constexpr std::uint32_t kBuffers = 2047;
+constexpr std::uint32_t kBuffers = 1023;
 constexpr std::uint32_t kCached = 64;
 constexpr std::uint16_t kDescriptors = 1024;
 constexpr std::size_t kMaxSaid = 400;
