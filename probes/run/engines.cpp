@@ -99,9 +99,8 @@ session::OpenEngines dpdk_engines(std::vector<session::NicReport> nics, const Ch
              const datapath::SharedNics& of_run) -> Result<session::NicEngines> {
     WEFT_TRY(auto parsed, dpdk::parse_dpdk_arguments(said));
     WEFT_TRY(const auto nic, raw_nic(nics, assigned, packets));
-    WEFT_TRY(auto opened,
-             dpdk::open_dpdk_engine(nic, {std::move(parsed), module_file(dpdk::kDpdkModuleName)}, secrets,
-                                    assigned.nic, of_run));
+    WEFT_TRY(auto opened, dpdk::open_dpdk_engine(nic, {std::move(parsed), module_file(dpdk::kDpdkModuleName)},
+                                                 secrets, assigned.nic, of_run));
     const std::shared_ptr<nic::PacketEngine> engine(std::move(opened.engine));
     return session::NicEngines{engine, engine, nullptr, counters_of(nic.interface), opened.uses};
   };
