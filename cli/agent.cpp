@@ -124,7 +124,8 @@ Result<run::AgentWords> read_words(const po::variables_map& values, const std::o
   WEFT_TRY(words.nics, read_nics(values, file));
   const auto given = values["engine"].as<std::string>();
   const auto engine = run::parse_engine(given);
-  if (!engine) return fail(ErrorKind::usage, "--engine {}: expected auto, raw, verbs, umad or ibsim", given);
+  if (!engine)
+    return fail(ErrorKind::usage, "--engine {}: expected auto, raw, dpdk, verbs, umad or ibsim", given);
   words.agent_options.engine = *engine;
   words.shares_machine = values.count("shared-machine") != 0;
   words.token_on_stdin = values.count("token-stdin") != 0;
@@ -180,9 +181,9 @@ OptionParser agent_options() {
       "run", po::value<std::string>()->value_name("ID"),
       "the run to take part in, as the coordinator gives it")(
       "host", po::value<std::string>()->value_name("NAME"), "this host's name in the fabric")(
-      "engine", po::value<std::string>()->value_name("raw|verbs|auto|umad|ibsim")->default_value("raw"),
-      "raw: RoCEv2 datagrams; verbs: RDMA queue pairs; auto: the run says which of these two, by what the "
-      "NICs have; umad: InfiniBand management datagrams; ibsim: these in a lab")(
+      "engine", po::value<std::string>()->value_name("raw|dpdk|verbs|auto|umad|ibsim")->default_value("raw"),
+      "raw: RoCEv2 datagrams; dpdk: the same by DPDK; verbs: RDMA queue pairs; auto: the run says which, by "
+      "what the NICs have; umad: InfiniBand management datagrams; ibsim: these in a lab")(
       "nic", po::value<std::vector<std::string>>()->value_name("NIC"),
       "a NIC to probe from: its ADDRESS or INTERFACE=ADDRESS; may be given several times (default: those "
       "that --credential names)")(

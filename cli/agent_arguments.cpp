@@ -1,5 +1,7 @@
 #include "cli/agent_arguments.hpp"
 
+#include "probes/run/engines.hpp"
+
 namespace weft::cli {
 namespace {
 
@@ -66,6 +68,21 @@ Result<run::PacketClass> read_packet_class(const po::variables_map& values) {
 
 }  // namespace
 
+void add_dpdk_option(po::options_description& options) {
+  options.add_options()("dpdk-args", po::value<std::string>()->value_name("TEXT"),
+                        "what DPDK is started with: --dpdk-args='--no-huge "
+                        "--vdev=net_af_packet0,iface={interface}' (the default of "
+                        "--engine dpdk; {interface} stands for that of each NIC)");
+}
+
+Result<std::string> read_dpdk_arguments(const po::variables_map& values, run::EngineKind engine) {
+  const auto given = text_option(values, "dpdk-args").value_or("");
+  if (!given.empty() && engine != run::EngineKind::dpdk && engine != run::EngineKind::automatic)
+    return fail(ErrorKind::usage, "--dpdk-args is of DPDK: it needs --engine dpdk, or auto on a RoCE fabric");
+  WEFT_TRY_VOID(run::check_dpdk_arguments(given));
+  return given;
+}
+
 Result<run::ExchangeBy> read_exchange(const po::variables_map& values) {
   const auto given = values["exchange"].as<std::string>();
   const auto exchange = run::parse_exchange(given);
@@ -83,6 +100,7 @@ void add_exchange_option(po::options_description& options) {
 }
 
 void add_agent_options(po::options_description& options) {
+  add_dpdk_option(options);
   add_packet_class_options(options);
   add_exchange_option(options);
   add_memory_option(options);
@@ -94,6 +112,7 @@ Result<void> read_agent_options(const po::variables_map& values, run::AgentOptio
   WEFT_TRY(const auto exchange, read_exchange(values));
   WEFT_TRY(const auto memory, read_memory(values));
   WEFT_TRY(const auto probes, read_probe_transport(values));
+  WEFT_TRY(into.dpdk_args, read_dpdk_arguments(values, into.engine));
   into.packets = packets;
   into.exchange = exchange;
   into.memory = memory;
@@ -106,7 +125,7 @@ Result<std::optional<run::EngineKind>> read_engine(const po::variables_map& valu
   if (given == "auto") return std::nullopt;
   const auto engine = run::parse_engine(given);
   if (!engine || *engine == run::EngineKind::ibsim)
-    return fail(ErrorKind::usage, "--engine {}: expected auto, raw, verbs or umad", given);
+    return fail(ErrorKind::usage, "--engine {}: expected auto, raw, dpdk, verbs or umad", given);
   return engine;
 }
 

@@ -6,17 +6,21 @@
 
 namespace weft::cli {
 
-/// All but the engine, whose choice is a command's own: --exchange, --memory, --probe-transport and the class
-/// of packets.
+/// All but the engine, whose choice is a command's own: --dpdk-args, --exchange, --memory, --probe-transport
+/// and the class of packets.
 void add_agent_options(po::options_description& options);
-/// Those options. Error: usage, naming the option and what it takes.
+/// Those options, once `into` has the engine. Error: usage, naming the option and what it takes.
 Result<void> read_agent_options(const po::variables_map& values, run::AgentOptions& into);
+
+// --dpdk-args; empty where it is not given. Error: usage, also where `engine` has no use for it.
+void add_dpdk_option(po::options_description& options);
+Result<std::string> read_dpdk_arguments(const po::variables_map& values, run::EngineKind engine);
 
 // For a command that has the first alone.
 void add_exchange_option(po::options_description& options);
 Result<run::ExchangeBy> read_exchange(const po::variables_map& values);
 
-/// --engine of a sweep; absent: "auto". Error: usage (not raw, verbs or umad).
+/// --engine of a sweep; absent: "auto". Error: usage (not raw, dpdk, verbs or umad).
 Result<std::optional<run::EngineKind>> read_engine(const po::variables_map& values);
 
 }  // namespace weft::cli

@@ -228,7 +228,7 @@ void add_balance_lab_options(po::options_description& options) {
   add_timeout_option(options);
   options.add_options()("lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
                         "a lab instead of a fabric file: its paths are mapped first")(
-      "engine", po::value<std::string>()->value_name("auto|raw|verbs")->default_value("auto"),
+      "engine", po::value<std::string>()->value_name("auto|raw|dpdk|verbs")->default_value("auto"),
       "in a lab: how packets are sent: auto, raw or verbs (RDMA queue pairs, between guests)")(
       "labels", po::value<std::uint32_t>()->value_name("N")->default_value(64),
       "in a lab: labels to try for each pair, each way")(

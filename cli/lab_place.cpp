@@ -31,9 +31,11 @@ Result<run::EngineKind> choose_lab_engine(std::optional<run::EngineKind> asked, 
   const run::EngineKind engine = asked.value_or(has_guests ? run::EngineKind::verbs : run::EngineKind::raw);
   switch (engine) {
     case run::EngineKind::raw:
+    case run::EngineKind::dpdk:
       if (!has_guests) return engine;
       return fail(ErrorKind::not_supported,
-                  "--engine raw: the RDMA devices of this lab's guests take the probes; use --engine verbs");
+                  "--engine {}: the RDMA devices of this lab's guests take the probes; use --engine verbs",
+                  to_string(engine));
     case run::EngineKind::verbs:
       if (has_guests) return engine;
       return fail(ErrorKind::absent,

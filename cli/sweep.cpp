@@ -53,6 +53,8 @@ std::string engine_words(run::EngineKind engine) {
       return "auto: queue pairs where the NICs have RDMA devices, else raw packets; the agents find out";
     case run::EngineKind::verbs:
       return "verbs: RDMA queue pairs, and raw packets to trace";
+    case run::EngineKind::dpdk:
+      return "dpdk: packets by DPDK, UDP port 4791";
     default:
       return fmt::format("{}: packets from raw sockets, UDP port 4791", to_string(engine));
   }
@@ -110,8 +112,11 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   if (!lab) return report(lab.error());
   const auto asked = read_engine(values);
   if (!asked) return report(asked.error());
-  const auto engine = choose_lab_engine(*asked, *lab);
+  auto engine = choose_lab_engine(*asked, *lab);
   if (!engine) return report(engine.error());
+  // With a device of DPDK named, agents say which engine each NIC got, and why.
+  if (!*asked && *engine == run::EngineKind::raw && values.count("dpdk-args"))
+    engine = run::EngineKind::automatic;
   const bool queue_pairs = *engine == run::EngineKind::verbs;
   if (const auto read = read_flow_options(values, *engine, options); !read) return report(read.error());
   if (queue_pairs && !values.count("probe-rate")) options.probes_per_second = kGuestProbesPerSecond;
@@ -269,10 +274,10 @@ OptionParser sweep_options() {
       "the lab to sweep (see weft lab)");
   add_job_option(parser.options());
   parser.options(Group::how)
-      .add_options()("engine",
-                     po::value<std::string>()->value_name("auto|raw|verbs|umad")->default_value("auto"),
-                     "how packets are sent: auto, raw, verbs (RDMA queue pairs) or, on "
-                     "InfiniBand, umad (management datagrams)");
+      .add_options()(
+          "engine", po::value<std::string>()->value_name("auto|raw|dpdk|verbs|umad")->default_value("auto"),
+          "how packets are sent: auto, raw, dpdk (the same packets by DPDK), verbs (RDMA queue pairs) or, on "
+          "InfiniBand, umad (management datagrams)");
   add_dry_run_option(parser.options(Group::how));
   parser.positional("fabric", 1);
   add_sweep_options(parser.options(Group::how_much));

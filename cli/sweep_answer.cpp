@@ -14,6 +14,8 @@
 #include "cli/output_files.hpp"
 #include "cli/stamp.hpp"
 #include "cli/verdict_output.hpp"
+#include "probes/run/agent_options.hpp"
+#include "probes/session/sweep.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/observation_json.hpp"
@@ -54,6 +56,14 @@ std::vector<files::NicUseReport> nics_of(const Fabric& fabric, const session::Sw
   return reports;
 }
 
+/// By what the NICs were probed, where that was left open. Packets of our own go by DPDK where it has a
+/// device.
+files::EngineReport engine_report(const po::variables_map& values, const session::EngineUsed& chosen) {
+  if (chosen.engine != session::kRawEngine || !values.count("dpdk-args"))
+    return {std::string(chosen.engine), chosen.why};
+  return {std::string(to_string(run::EngineKind::dpdk)), chosen.why + ", and --dpdk-args names a device"};
+}
+
 }  // namespace
 
 void add_answer_options(po::options_description& options) {
@@ -81,8 +91,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
   auto document =
       diagnosis_document(fabric, report.diagnosis,
                          {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);
-  if (const auto& chosen = sweep.engine())
-    document.run.engine = files::EngineReport{chosen->engine, chosen->why};
+  if (const auto& chosen = sweep.engine()) document.run.engine = engine_report(values, *chosen);
   if (has_news(sweep.flows()))
     document.flows = files::flows_report(fabric, sweep.observations().paths, sweep.flows());
   progress.clear();

@@ -17,6 +17,7 @@
 #include "cli/simulate_infiniband.hpp"
 #include "cli/time_limit.hpp"
 #include "cli/trace_answer.hpp"
+#include "cli/trace_words.hpp"
 #include "probes/mad/mads.hpp"
 #include "probes/plan/path_learner.hpp"
 #include "probes/plan/trace_plan.hpp"
@@ -74,55 +75,6 @@ constexpr const char* kExamples =
     "  weft trace gpu001 gpu064 --fabric cluster.yaml --audit 64   # where queue pairs go\n"
     "  weft trace host1 host5 --lab --audit 12 --move   # spread them evenly while they live\n";
 
-constexpr std::uint32_t kMaxAudited = 1024;
-constexpr std::uint32_t kMaxLabels = 16384;  // the dynamic ports that RoCE uses
-
-Result<session::AuditOrder> read_audit(const po::variables_map& values) {
-  session::AuditOrder order{.move = values.count("move") != 0};
-  if (!values.count("audit")) {
-    if (order.move) return fail(ErrorKind::usage, "--move moves audited queue pairs: add --audit N");
-    return order;
-  }
-  order.queue_pairs = values["audit"].as<std::uint32_t>();
-  if (order.queue_pairs < 1 || order.queue_pairs > kMaxAudited)
-    return fail(ErrorKind::usage, "--audit {}: expected 1 to {} queue pairs", order.queue_pairs, kMaxAudited);
-  if (values.count("simulate"))
-    return fail(ErrorKind::usage, "--audit needs RDMA devices: leave out --simulate");
-  return order;
-}
-
-Result<TraceWords> read_words(const po::variables_map& values) {
-  WEFT_TRY(const auto output, read_output_format(values));
-  if (!values.count("src") || !values.count("dst"))
-    return fail(ErrorKind::usage, "two hosts are needed: weft trace SRC DST");
-  const auto labels = values["labels"].as<std::uint32_t>();
-  if (labels < 1 || labels > kMaxLabels)
-    return fail(ErrorKind::usage, "--labels {}: expected 1 to {}", labels, kMaxLabels);
-  if (values.count("lab") + values.count("fabric") != 1)
-    return fail(ErrorKind::usage, "give either --lab=NAME or --fabric FABRIC.yaml");
-  WEFT_TRY(const auto audit, read_audit(values));
-  WEFT_TRY(const auto exchange, read_exchange(values));
-  if (audit.queue_pairs > 0 && output != OutputFormat::table && output != OutputFormat::json)
-    return fail(ErrorKind::usage, "-o {}: an audit is a table or json", values["output"].as<std::string>());
-  if (audit.queue_pairs == 0 && !values["exchange"].defaulted())
-    return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
-  WEFT_TRY(const auto limit, read_time_limit(values));
-  const session::MapOrder map{.all_labels = values.count("map") != 0};
-  if (map.all_labels && (audit.queue_pairs > 0 || !values["labels"].defaulted()))
-    return fail(ErrorKind::usage, "--map chooses the labels itself: leave out --labels and --audit");
-  const auto hash = routing::parse_hash(values["hash"].as<std::string>());
-  if (!hash) return pass_on(hash, "--hash");
-  return TraceWords{values["src"].as<std::string>(),
-                    values["dst"].as<std::string>(),
-                    labels,
-                    output,
-                    audit,
-                    exchange,
-                    limit,
-                    map,
-                    *hash};
-}
-
 Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
   WEFT_TRY(const auto src, fabric.find_nic(words.src));
   WEFT_TRY(const auto dst, fabric.find_nic(words.dst));
@@ -138,6 +90,9 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
 
 /// Queue pairs to audit need their engine; else each NIC is traced from as it can send.
 void choose_engine(run::AgentSite& site, const TraceWords& words) {
+  site.agent_options.dpdk_args = words.dpdk_args;
+  if (words.engine) site.agent_options.engine = *words.engine;
+  if (!words.engine && !words.dpdk_args.empty()) site.agent_options.engine = run::EngineKind::automatic;
   if (words.audit.queue_pairs == 0) return;
   site.agent_options.engine = run::EngineKind::verbs;
   site.agent_options.exchange = words.exchange;
@@ -172,7 +127,10 @@ int trace_lab(const po::variables_map& values, const TraceWords& words) {
       run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
                       [](const session::Progress&) {}, interrupt.token(), {.limit = words.limit});
   if (interrupt.happened()) return kExitInterrupted;
-  return done ? answer_trace(lab->fabric(), script, *pair, words) : report(done.error());
+  if (!done) return report(done.error());
+  if (words.engine == run::EngineKind::dpdk || !words.dpdk_args.empty())
+    report_engines(lab->fabric(), script);
+  return answer_trace(lab->fabric(), script, *pair, words);
 }
 
 /// On InfiniBand nothing is traced: the switches' tables tell the path of each of the target's LIDs.
@@ -335,6 +293,10 @@ OptionParser trace_options() {
       "structure")("hash", po::value<std::string>()->value_name("HASH")->default_value("structureless"),
                    "of simulated switches: structureless, crc16, crc32, toeplitz or xor, and :modulo, "
                    ":threshold or :table");
+  parser.options(Group::how)
+      .add_options()("engine", po::value<std::string>()->value_name("auto|raw|dpdk")->default_value("auto"),
+                     "how traces are sent on RoCE: auto, raw, or dpdk (the same packets by DPDK)");
+  add_dpdk_option(parser.options(Group::how));
   add_timeout_option(parser.options(Group::how_much));
   add_exchange_option(parser.options(Group::rdma));
   add_launch_options(parser.options(Group::cluster));
@@ -351,7 +313,7 @@ int trace_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
-  const auto words = read_words(*values);
+  const auto words = read_trace_words(*values);
   if (!words) return report(words.error());
   if (!values->count("lab")) return trace_fabric(*values, *words);
   if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());

@@ -30,7 +30,9 @@ function(weft_debian_papers component package)
        "Files: *\nCopyright: 2026 the authors of weft\nLicense: Apache-2.0\n"
        " On Debian systems the whole text of this license is in\n /usr/share/common-licenses/Apache-2.0.\n"
        "Comment: The charts of the live page are parts of Apache ECharts, copyright 2017-2026 The Apache Software\n"
-       " Foundation, Apache-2.0, with zrender, copyright 2013-2026 Baidu Inc., BSD-3-Clause.\n")
+       " Foundation, Apache-2.0, with zrender, copyright 2013-2026 Baidu Inc., BSD-3-Clause. libweft_dpdk.so, of the\n"
+       " package weft-dpdk, holds parts of DPDK, copyright Intel Corporation and others, BSD-3-Clause:\n"
+       " /usr/share/doc/weft-dpdk/copyright.dpdk.\n")
   file(WRITE ${folder}/changelog
        "${package} (${WEFT_PACKAGE_VERSION}) bookworm; urgency=medium\n\n  * What is new: CHANGELOG.md of weft.\n\n"
        " -- ${WEFT_MAINTAINER}  ${WEFT_DEBIAN_DATE}\n")
@@ -152,6 +154,16 @@ site enables it."
          RECOMMENDS "nats-server"
          UNITS weft-watch@.service weft-bus@.service weft-blacklist@.service weft-blacklist@.timer
          DIRECTORIES /etc/weft/watch /etc/weft/blacklist /var/lib/weft-bus)
+if(DPDK_FOUND)
+  weft_deb(dpdk
+           SUMMARY "engine of weft that sends packets by DPDK\n\
+A module that weft loads for --engine dpdk: DPDK with its driver of packet\n\
+sockets, in one file."
+           DEPENDS "weft (= ${WEFT_PACKAGE_VERSION})")
+  install(FILES /usr/share/doc/libdpdk-dev/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weft-dpdk RENAME copyright.dpdk
+          COMPONENT dpdk OPTIONAL)
+  set(CPACK_DEBIAN_DPDK_PACKAGE_SHLIBDEPS ON)
+endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weft)

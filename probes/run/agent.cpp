@@ -45,6 +45,7 @@ session::OpenEngines engines_for(const AgentWords& words, const AgentParts& part
                                  const std::optional<HostInventory>& inventory) {
   const AgentOptions& options = words.agent_options;
   const auto raw = [&] { return raw_engines(words.nics, packets); };
+  const auto by_dpdk = [&] { return dpdk_engines(words.nics, packets, options.dpdk_args); };
   const auto verbs = [&] {
     return verbs_engines(words.nics, memory_for(options.memory, parts.memory, inventory),
                          {packets, options.probes, options.exchange == ExchangeBy::address},
@@ -53,13 +54,16 @@ session::OpenEngines engines_for(const AgentWords& words, const AgentParts& part
   switch (options.engine) {
     case EngineKind::raw:
       return raw();
+    case EngineKind::dpdk:
+      return by_dpdk();
     case EngineKind::verbs:
       return verbs();
     case EngineKind::umad:
     case EngineKind::ibsim:
       return umad_engines(words.nics, options.engine == EngineKind::ibsim, parts.open_mads);
     case EngineKind::automatic:
-      return chosen_engines(offers, raw(), verbs());
+      return chosen_engines(
+          offers, options.dpdk_args.empty() ? raw() : dpdk_else_raw_engines(by_dpdk(), raw()), verbs());
   }
   return {};
 }

@@ -10,11 +10,9 @@ namespace {
 template <class T>
 using Words = std::vector<std::pair<T, std::string_view>>;
 
-const Words<EngineKind> kEngines{{EngineKind::raw, "raw"},
-                                 {EngineKind::verbs, "verbs"},
-                                 {EngineKind::umad, "umad"},
-                                 {EngineKind::ibsim, "ibsim"},
-                                 {EngineKind::automatic, session::kAnyEngine}};
+const Words<EngineKind> kEngines{{EngineKind::raw, "raw"},     {EngineKind::dpdk, "dpdk"},
+                                 {EngineKind::verbs, "verbs"}, {EngineKind::umad, "umad"},
+                                 {EngineKind::ibsim, "ibsim"}, {EngineKind::automatic, session::kAnyEngine}};
 const Words<ExchangeBy> kExchanges{{ExchangeBy::coordinator, "nats"}, {ExchangeBy::address, "rdmacm"}};
 const Words<MemoryOf> kMemories{{MemoryOf::host, "host"}, {MemoryOf::gpu, "gpu"}};
 
@@ -45,6 +43,7 @@ std::vector<std::string> agent_option_words(const AgentOptions& agent_options) {
     words.insert(words.end(), {name, std::string(value)});
   };
   add("--engine", to_string(agent_options.engine));
+  if (!agent_options.dpdk_args.empty()) words.push_back("--dpdk-args=" + agent_options.dpdk_args);
   if (agent_options.exchange != ExchangeBy::coordinator) add("--exchange", to_string(agent_options.exchange));
   if (agent_options.memory != MemoryOf::host) add("--memory", to_string(agent_options.memory));
   if (agent_options.probes != datapath::ProbeTransport::by_device)

@@ -13,9 +13,10 @@
 
 namespace weft::run {
 
-/// What sends an agent's packets. `automatic`: queue pairs or raw packets, as the run says by what the NICs
-/// have, or where it does not say, as the NIC has.
-enum class EngineKind : std::uint8_t { raw, verbs, umad, ibsim, automatic };
+/// What sends an agent's packets. `automatic`: queue pairs or packets of our own, as the run says by what the
+/// NICs have, or where it does not say, as the NIC has; packets go by DPDK where it is told which device to
+/// take.
+enum class EngineKind : std::uint8_t { raw, dpdk, verbs, umad, ibsim, automatic };
 /// How queue pairs find their peers: by way of the coordinator ("nats"), or by address ("rdmacm").
 enum class ExchangeBy : std::uint8_t { coordinator, address };
 /// Whose memory the flows of queue pairs move.
@@ -35,6 +36,7 @@ struct AgentOptions {
   ExchangeBy exchange = ExchangeBy::coordinator;
   MemoryOf memory = MemoryOf::host;
   datapath::ProbeTransport probes = datapath::ProbeTransport::by_device;  // by which queue pairs
+  std::string dpdk_args = {};                                             // --dpdk-args; empty: none
   /// The fabric that it probes all the time, for its watcher, beside the runs that it serves; empty: none.
   std::string standing_for = {};
 };

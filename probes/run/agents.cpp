@@ -46,6 +46,15 @@ Result<std::string> own_program() {
   return program.string();
 }
 
+std::filesystem::path module_file(const char* name) {
+  const auto program = own_program();
+  if (!program) return name;
+  const auto beside = std::filesystem::path(*program).parent_path();
+  const auto installed = beside.parent_path() / "lib/weft" / name;
+  std::error_code error;
+  return std::filesystem::exists(beside / name, error) ? beside / name : installed;
+}
+
 std::string agent_name(const Fabric& fabric, const AgentHost& host) {
   return host.agent.empty() ? fabric.name_of(host.host) : host.agent;
 }

@@ -43,6 +43,9 @@ struct AgentSite {
 
 /// The path of this very program, for hosts that have the same files.
 Result<std::string> own_program();
+/// A module that belongs to this very program, by its file name: beside it where it was built, in lib/weft
+/// where it was installed.
+std::filesystem::path module_file(const char* name);
 
 std::vector<session::ExpectedHost> expected_hosts(const AgentSite& site);
 /// All NICs of the site.

@@ -7,9 +7,11 @@
 #include <map>
 
 #include "probes/datapath/probe_engine.hpp"
+#include "probes/engine/dpdk/dpdk_engine.hpp"
 #include "probes/engine/raw/raw_engine.hpp"
 #include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/gpu/host_buffer.hpp"
+#include "probes/run/agents.hpp"
 #include "topology/base/check.hpp"
 #include "topology/host/near_cpus.hpp"
 #include "topology/host/rdma_counters.hpp"
@@ -53,15 +55,15 @@ Result<session::NicReport> find_nic(const std::vector<session::NicReport>& nics,
 
 /// A NIC goes by its interface, or by its address alone.
 Result<std::string> interface_of(const session::NicReport& nic) {
-  return nic.interface == to_string(nic.address) ? raw::interface_with(nic.address)
+  return nic.interface == to_string(nic.address) ? nic::interface_with(nic.address)
                                                  : Result<std::string>(nic.interface);
 }
 
-Result<raw::RawNic> raw_nic(const std::vector<session::NicReport>& nics,
-                            const session::NicAssignment& assigned, const ChosenClass& packets) {
+Result<nic::HostNic> raw_nic(const std::vector<session::NicReport>& nics,
+                             const session::NicAssignment& assigned, const ChosenClass& packets) {
   WEFT_TRY(const auto nic, find_nic(nics, assigned));
   WEFT_TRY(const auto interface, interface_of(nic));
-  return raw::RawNic{.interface = interface, .address = nic.address, .traffic_class = packets.traffic_class};
+  return nic::HostNic{.interface = interface, .address = nic.address, .traffic_class = packets.traffic_class};
 }
 
 /// What the RDMA device of an interface counts, where it has one.
@@ -78,9 +80,41 @@ session::OpenEngines raw_engines(std::vector<session::NicReport> nics, const Cho
              const session::NicAssignment& assigned, const packet::RunSecrets& secrets,
              const datapath::SharedNics& of_run) -> Result<session::NicEngines> {
     WEFT_TRY(const auto nic, raw_nic(nics, assigned, packets));
-    WEFT_TRY(auto opened, open_raw_engine(nic, secrets, assigned.nic, of_run));
-    const std::shared_ptr<raw::RawEngine> engine(std::move(opened));
+    WEFT_TRY(auto opened, raw::open_raw_engine(nic, secrets, assigned.nic, of_run));
+    const std::shared_ptr<nic::PacketEngine> engine(std::move(opened));
     return session::NicEngines{engine, engine, nullptr, counters_of(nic.interface)};
+  };
+}
+
+Result<void> check_dpdk_arguments(const std::string& text) {
+  WEFT_TRY([[maybe_unused]] const auto arguments, dpdk::parse_dpdk_arguments(text));
+  return {};
+}
+
+session::OpenEngines dpdk_engines(std::vector<session::NicReport> nics, const ChosenClass& packets,
+                                  std::string arguments) {
+  if (arguments.empty()) arguments = dpdk::kUsualArguments;
+  return [nics = std::move(nics), packets, said = std::move(arguments)](
+             const session::NicAssignment& assigned, const packet::RunSecrets& secrets,
+             const datapath::SharedNics& of_run) -> Result<session::NicEngines> {
+    WEFT_TRY(auto parsed, dpdk::parse_dpdk_arguments(said));
+    WEFT_TRY(const auto nic, raw_nic(nics, assigned, packets));
+    WEFT_TRY(auto opened, dpdk::open_dpdk_engine(nic, {std::move(parsed), module_file(dpdk::kDpdkModuleName)},
+                                                 secrets, assigned.nic, of_run));
+    const std::shared_ptr<nic::PacketEngine> engine(std::move(opened.engine));
+    return session::NicEngines{engine, engine, nullptr, counters_of(nic.interface), opened.uses};
+  };
+}
+
+session::OpenEngines dpdk_else_raw_engines(session::OpenEngines dpdk, session::OpenEngines raw) {
+  return [dpdk = std::move(dpdk), raw = std::move(raw)](
+             const session::NicAssignment& assigned, const packet::RunSecrets& secrets,
+             const datapath::SharedNics& of_run) -> Result<session::NicEngines> {
+    auto opened = dpdk(assigned, secrets, of_run);
+    if (opened) return opened;
+    auto instead = raw(assigned, secrets, of_run);
+    if (instead) instead->uses = fmt::format("raw packets, not DPDK: {}", opened.error().message);
+    return instead;
   };
 }
 
@@ -117,7 +151,7 @@ session::OpenEngines verbs_engines(std::vector<session::NicReport> nics, MemoryO
     if ((*opened)->is_infiniband()) return engines;
     if (!nic) return pass_on(nic);
     const auto tracer = [nic = *nic, secrets, self = assigned.nic] {
-      return open_raw_tracer(nic, secrets, self);
+      return raw::open_raw_tracer(nic, secrets, self);
     };
     if (const auto opens = tracer(); !opens) return pass_on(opens);
     engines.probes = std::make_shared<TracedEngine>(tracer, *opened);
@@ -153,7 +187,8 @@ session::OpenEngines chosen_engines(std::vector<session::NicOffer> offers, sessi
       return fail(ErrorKind::not_supported, "this agent knows no engine '{}'", assigned.engine);
     auto engines = raw(assigned, secrets, of_run);
     if (engines && offer != offers.end() && !offer->why.empty())
-      engines->uses = fmt::format("raw packets: {}", offer->why);
+      engines->uses =
+          fmt::format("{}: {}", engines->uses.empty() ? "raw packets" : engines->uses, offer->why);
     return engines;
   };
 }

@@ -24,6 +24,14 @@ namespace weft::run {
 /// Opens AF_PACKET engines for NICs that go by the interfaces and addresses of `nics`.
 session::OpenEngines raw_engines(std::vector<session::NicReport> nics, const ChosenClass& packets);
 
+/// What --dpdk-args says is what DPDK takes. Error: usage.
+Result<void> check_dpdk_arguments(const std::string& text);
+/// Opens the same engines over devices of DPDK, as `arguments` (--dpdk-args; empty: the usual ones) has them.
+session::OpenEngines dpdk_engines(std::vector<session::NicReport> nics, const ChosenClass& packets,
+                                  std::string arguments);
+/// By `dpdk`; where that does not open, by `raw`, with the reason.
+session::OpenEngines dpdk_else_raw_engines(session::OpenEngines dpdk, session::OpenEngines raw);
+
 /// Memory of this host, for queue pairs.
 Result<std::unique_ptr<packet::TransferBuffer>> host_memory(Bytes size);
 
@@ -54,7 +62,7 @@ session::OpenEngines verbs_engines(std::vector<session::NicReport> nics, MemoryO
 std::vector<session::NicOffer> offers_of(const std::vector<session::NicReport>& nics,
                                          const std::filesystem::path& sys);
 /// Opens each NIC by the engine that its assignment names; where that names none, by `verbs` where the NIC
-/// has an RDMA device, else by `raw`.
+/// has an RDMA device, else by `raw`, which is any engine of packets.
 session::OpenEngines chosen_engines(std::vector<session::NicOffer> offers, session::OpenEngines raw,
                                     session::OpenEngines verbs);
 

@@ -18,15 +18,7 @@ const gpu::CudaDevice& device_for(const std::vector<gpu::CudaDevice>& devices, c
 
 }  // namespace
 
-std::filesystem::path cuda_module_file() {
-  const auto program = own_program();
-  if (!program) return gpu::kCudaModuleName;
-  const auto beside = std::filesystem::path(*program).parent_path();
-  // Built: beside the program. Installed: bin/weft and lib/weft/.
-  const auto installed = beside.parent_path() / "lib/weft" / gpu::kCudaModuleName;
-  std::error_code error;
-  return std::filesystem::exists(installed, error) ? installed : beside / gpu::kCudaModuleName;
-}
+std::filesystem::path cuda_module_file() { return module_file(gpu::kCudaModuleName); }
 
 MemoryOfNic gpu_memory(std::optional<HostInventory> inventory, std::filesystem::path module) {
   return [inventory = std::move(inventory),

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "probes/engine/raw/kernel_next_hops.hpp"
 #include "probes/engine/raw/packet_socket.hpp"
+#include "probes/nic/kernel_next_hops.hpp"
 
 namespace weft::run {
 namespace {
@@ -36,25 +36,25 @@ class StandingSocket final : public datapath::PacketPort {
   os::FileDescriptor roce_port_;
 };
 
-Result<OpenedNic> open_raw(const raw::RawNic& nic) {
-  WEFT_TRY(const auto kernel, raw::look_up_nic(nic));
-  WEFT_TRY(auto socket, raw::PacketSocket::open(nic, kernel, raw::PacketRole::standing));
-  WEFT_TRY(auto hops, raw::KernelNextHops::open(nic, kernel));
-  auto port = raw::own_roce_port(nic, raw::PortOwner::standing);
+Result<OpenedNic> open_raw(const nic::HostNic& nic) {
+  WEFT_TRY(const auto kernel, nic::look_up_nic(nic));
+  WEFT_TRY(auto socket, raw::PacketSocket::open(nic, kernel, nic::PacketRole::standing));
+  WEFT_TRY(auto hops, nic::KernelNextHops::open(nic, kernel));
+  auto port = nic::own_roce_port(nic, nic::PortOwner::standing);
   if (!port && port.error().kind != ErrorKind::conflict) return pass_on(port);
   return OpenedNic{
       kernel.local,
       std::make_unique<StandingSocket>(std::move(socket), port ? std::move(*port) : os::FileDescriptor()),
-      std::make_unique<raw::KernelNextHops>(std::move(hops))};
+      std::make_unique<nic::KernelNextHops>(std::move(hops))};
 }
 
 }  // namespace
 
 OpenStandingNic raw_standing_nics(std::uint8_t traffic_class) {
   return [traffic_class](const session::NicReport& nic) -> Result<OpenedNic> {
-    raw::RawNic wanted{nic.interface, nic.address, traffic_class};
+    nic::HostNic wanted{nic.interface, nic.address, traffic_class};
     if (nic.interface == to_string(nic.address)) {
-      WEFT_TRY(wanted.interface, raw::interface_with(nic.address));
+      WEFT_TRY(wanted.interface, nic::interface_with(nic.address));
     }
     return open_raw(wanted);
   };

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "probes/engine/raw/route_answers.hpp"
+#include "probes/nic/route_answers.hpp"
 #include "topology/base/check.hpp"
 #include "topology/host/nic_settings.hpp"
 
@@ -26,13 +26,13 @@ std::vector<std::byte> with_other_rest(ByteSpan message) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto message = std::as_bytes(std::span(data, size));
   const auto other = with_other_rest(message);
-  const auto route = raw::decode_route_answer(message);
-  const auto again = raw::decode_route_answer(other);
+  const auto route = nic::decode_route_answer(message);
+  const auto again = nic::decode_route_answer(other);
   WEFT_CHECK(route.has_value() == again.has_value());
   if (route) WEFT_CHECK(route->gateway == again->gateway && route->interface == again->interface);
   if (!route) WEFT_CHECK(!route.error().message.empty());
-  const auto mac = raw::decode_neighbour_answer(message);
-  const auto same = raw::decode_neighbour_answer(other);
+  const auto mac = nic::decode_neighbour_answer(message);
+  const auto same = nic::decode_neighbour_answer(other);
   WEFT_CHECK(mac.has_value() == same.has_value() && (!mac || mac->bytes == same->bytes));
   for (const auto& [name, value] : host::decode_dcb(message)) WEFT_CHECK(!value.empty());
   return 0;

@@ -264,7 +264,7 @@ TEST_F(StandingAgentTest, ASweepsEngineOpensBesideIt) {
   std::this_thread::sleep_for(500ms);
   const InNamespace here(chain->name("h1"));
   const auto nics = std::make_shared<const datapath::RunNics>(std::vector<datapath::RunNic>{});
-  const raw::RawNic nic{.interface = "r1", .address = RouterChain::address(1, false)};
+  const nic::HostNic nic{.interface = "r1", .address = RouterChain::address(1, false)};
   const auto engine = raw::open_raw_engine(nic, {.run = RunId(9)}, PortId(1), nics);
   EXPECT_TRUE(engine) << engine.error().message;
 }

@@ -29,13 +29,13 @@ Nanoseconds clock_now(clockid_t clock) {
   return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
 }
 
-Result<void> bind_to(const os::FileDescriptor& socket, const RawNic& nic, const KernelNic& kernel,
-                     PacketRole role) {
-  auto program = packet_filter(role, nic.address.is_v6());
+Result<void> bind_to(const os::FileDescriptor& socket, const nic::HostNic& nic, const nic::KernelNic& kernel,
+                     nic::PacketRole role) {
+  auto program = nic::packet_filter(role, nic.address.is_v6());
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
     return fail(ErrorKind::internal, "the kernel refuses the packet filter: {}", std::strerror(errno));
-  const int protocol = role == PacketRole::sender ? 0 : nic.address.is_v6() ? ETH_P_IPV6 : ETH_P_IP;
+  const int protocol = role == nic::PacketRole::sender ? 0 : nic.address.is_v6() ? ETH_P_IPV6 : ETH_P_IP;
   sockaddr_ll address{};
   address.sll_family = AF_PACKET;
   address.sll_protocol = htons(static_cast<std::uint16_t>(protocol));
@@ -92,7 +92,7 @@ struct PacketSocket::Buffers {
   std::array<datapath::Arrival, kBatch> arrivals;
 };
 
-PacketSocket::PacketSocket(os::FileDescriptor socket, std::string interface, PacketRole role,
+PacketSocket::PacketSocket(os::FileDescriptor socket, std::string interface, nic::PacketRole role,
                            std::size_t frame_size)
     : socket_(std::move(socket)),
       interface_(std::move(interface)),
@@ -101,14 +101,9 @@ PacketSocket::PacketSocket(os::FileDescriptor socket, std::string interface, Pac
 
 PacketSocket::~PacketSocket() = default;
 
-Result<std::unique_ptr<PacketSocket>> PacketSocket::open(const RawNic& nic, const KernelNic& kernel,
-                                                         PacketRole role) {
-  os::FileDescriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket && (errno == EPERM || errno == EACCES))
-    return fail(ErrorKind::permission,
-                "no raw sockets for this user: they need CAP_NET_RAW (root, or an ordinary user's lab); "
-                "'weft simulate' works without");
-  if (!socket) return fail(ErrorKind::not_supported, "no packet sockets here: {}", std::strerror(errno));
+Result<std::unique_ptr<PacketSocket>> PacketSocket::open(const nic::HostNic& nic,
+                                                         const nic::KernelNic& kernel, nic::PacketRole role) {
+  WEFT_TRY(auto socket, nic::open_packet_socket());
   size_buffers(socket);
   const int on = 1;
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0)
@@ -144,13 +139,13 @@ bool PacketSocket::wait(Nanoseconds until) const {
   const auto left = std::max(until - now(), Nanoseconds(0));
   const timespec time{.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000),
                       .tv_nsec = static_cast<long>(left.count() % 1'000'000'000)};
-  pollfd ready{.fd = role_ == PacketRole::sender ? -1 : socket_.get(), .events = POLLIN, .revents = 0};
+  pollfd ready{.fd = role_ == nic::PacketRole::sender ? -1 : socket_.get(), .events = POLLIN, .revents = 0};
   return ::ppoll(&ready, 1, &time, nullptr) > 0;
 }
 
 Result<std::span<const datapath::Arrival>> PacketSocket::receive(Nanoseconds until) {
   if (until > now() && !wait(until)) return std::span<const datapath::Arrival>();
-  if (role_ == PacketRole::sender) return std::span<const datapath::Arrival>();
+  if (role_ == nic::PacketRole::sender) return std::span<const datapath::Arrival>();
   for (auto& message : buffers_->in) message.msg_hdr.msg_controllen = Buffers::kControl;
   const int count = ::recvmmsg(socket_.get(), buffers_->in.data(), kBatch, MSG_DONTWAIT, nullptr);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::span<const datapath::Arrival>();

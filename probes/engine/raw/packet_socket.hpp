@@ -5,15 +5,15 @@
 #include <memory>
 
 #include "probes/datapath/packet_port.hpp"
-#include "probes/engine/raw/nic_lookup.hpp"
-#include "probes/engine/raw/packet_filter.hpp"
+#include "probes/nic/nic_lookup.hpp"
+#include "probes/nic/packet_filter.hpp"
 
 namespace weft::raw {
 
 class PacketSocket : public datapath::PacketPort {
  public:
-  static Result<std::unique_ptr<PacketSocket>> open(const RawNic& nic, const KernelNic& kernel,
-                                                    PacketRole role);
+  static Result<std::unique_ptr<PacketSocket>> open(const nic::HostNic& nic, const nic::KernelNic& kernel,
+                                                    nic::PacketRole role);
   ~PacketSocket() override;
 
   Nanoseconds now() const override;
@@ -23,13 +23,14 @@ class PacketSocket : public datapath::PacketPort {
 
  private:
   struct Buffers;
-  PacketSocket(os::FileDescriptor socket, std::string interface, PacketRole role, std::size_t frame_size);
+  PacketSocket(os::FileDescriptor socket, std::string interface, nic::PacketRole role,
+               std::size_t frame_size);
   /// True when there is something to read.
   bool wait(Nanoseconds until) const;
 
   os::FileDescriptor socket_;
   std::string interface_;
-  PacketRole role_;
+  nic::PacketRole role_;
   std::unique_ptr<Buffers> buffers_;
 };
 

@@ -18,7 +18,7 @@ constexpr std::uint32_t kEchoes = 100'000;
 constexpr datapath::Pace kAsFastAsItGoes{.packets_per_second = 0};
 const packet::RunSecrets kSecrets{.run = RunId(1), .key = {std::byte{42}}};
 
-Result<std::unique_ptr<raw::RawEngine>> open_at(const RouterChain& chain, int host) {
+Result<std::unique_ptr<nic::PacketEngine>> open_at(const RouterChain& chain, int host) {
   const InNamespace here(chain.name(host == 1 ? "h1" : "h2"));
   return raw::open_raw_engine(
       {.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, false)}, kSecrets,

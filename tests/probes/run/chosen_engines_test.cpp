@@ -59,10 +59,23 @@ TEST(ChosenEngines, AreWhatTheRunSaysElseWhatTheNicHas) {
   const std::vector<session::NicOffer> without{{"eth0", "", "no RDMA device has an address of eth0"}};
   EXPECT_EQ(opened(with, "verbs"), "verbs");
   EXPECT_EQ(opened(with, "raw"), "raw");
-  EXPECT_EQ(opened(without, "raw"), "raw packets: no RDMA device has an address of eth0");
+  EXPECT_EQ(opened(without, "raw"), "raw: no RDMA device has an address of eth0");
   EXPECT_EQ(opened(with, ""), "verbs");
-  EXPECT_THAT(opened(without, ""), HasSubstr("raw packets"));
+  EXPECT_THAT(opened(without, ""), HasSubstr("raw: no RDMA device"));
   EXPECT_THAT(opened(with, "dpdk"), HasSubstr("knows no engine 'dpdk'"));
+}
+
+TEST(ChosenEngines, GoOnByRawPacketsWhereDpdkDoesNotOpenAndSayWhy) {
+  const auto refusing = [](const session::NicAssignment&, const packet::RunSecrets&,
+                           const datapath::SharedNics&) -> Result<session::NicEngines> {
+    return fail(ErrorKind::not_supported, "DPDK does not start: no memory");
+  };
+  const auto uses = [](const session::OpenEngines& open) {
+    return open({"eth0", PortId(1), ""}, {}, {})->uses;
+  };
+  EXPECT_EQ(uses(dpdk_else_raw_engines(opening("DPDK"), opening("raw"))), "DPDK");
+  EXPECT_EQ(uses(dpdk_else_raw_engines(refusing, opening("raw"))),
+            "raw packets, not DPDK: DPDK does not start: no memory");
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 #include "probes/datapath/packet_port.hpp"
 #include "topology/os/file_descriptor.hpp"
 
-namespace weft::raw {
+namespace weft::nic {
 
 /// A NIC of this host: its interface and the address probes come from.
-struct RawNic {
+struct HostNic {
   std::string interface;
   IpAddress address;
   std::uint8_t traffic_class = 0;  // of every packet sent
@@ -23,10 +23,14 @@ struct KernelNic {
 
 /// Waits two seconds at most for a carrier. An error where there is no such interface, it is down, it has no
 /// carrier or it is no Ethernet.
-Result<KernelNic> look_up_nic(const RawNic& nic);
+Result<KernelNic> look_up_nic(const HostNic& nic);
 
 /// The name of the interface that has this address. An error where none has.
 Result<std::string> interface_with(const IpAddress& address);
+
+/// A packet socket that is bound to nothing and takes nothing. Errors: permission (no CAP_NET_RAW),
+/// not_supported.
+Result<os::FileDescriptor> open_packet_socket();
 
 /// Who owns UDP 4791: a run, which wants it for itself; or a standing agent, beside which runs come and go.
 enum class PortOwner : std::uint8_t { run, standing };
@@ -34,6 +38,6 @@ enum class PortOwner : std::uint8_t { run, standing };
 /// Owns UDP 4791 on the NIC's address, so that the kernel does not answer probes with "port unreachable";
 /// takes no packet. A run may own it beside a standing agent. An error where another program
 /// owns it, or the address is not this host's.
-Result<os::FileDescriptor> own_roce_port(const RawNic& nic, PortOwner owner = PortOwner::run);
+Result<os::FileDescriptor> own_roce_port(const HostNic& nic, PortOwner owner = PortOwner::run);
 
-}  // namespace weft::raw
+}  // namespace weft::nic

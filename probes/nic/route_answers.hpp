@@ -8,7 +8,7 @@
 #include "topology/base/bytes.hpp"
 #include "topology/base/ip.hpp"
 
-namespace weft::raw {
+namespace weft::nic {
 
 struct RouteAnswer {
   std::optional<IpAddress> gateway = std::nullopt;  // absent: the destination is a neighbour
@@ -20,4 +20,4 @@ Result<RouteAnswer> decode_route_answer(ByteSpan message);
 /// Absent where the kernel refuses, or knows no address of it that may be used.
 std::optional<packet::MacAddress> decode_neighbour_answer(ByteSpan message);
 
-}  // namespace weft::raw
+}  // namespace weft::nic

@@ -1,4 +1,4 @@
-#include "probes/engine/raw/nic_lookup.hpp"
+#include "probes/nic/nic_lookup.hpp"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -10,11 +10,11 @@
 #include <memory>
 #include <thread>
 
-#include "probes/engine/raw/packet_filter.hpp"
+#include "probes/nic/packet_filter.hpp"
 #include "probes/packet/udp.hpp"
 #include "topology/os/socket_address.hpp"
 
-namespace weft::raw {
+namespace weft::nic {
 namespace {
 
 constexpr int kCarrierLooks = 100;  // two seconds in all
@@ -56,7 +56,7 @@ Result<void> check_state(const os::FileDescriptor& socket, const std::string& in
 
 /// `shares`: another one that shares may own the port as well, also of another user: a service has a user of
 /// its own (SO_REUSEADDR of a UDP socket, socket(7); SO_REUSEPORT asks for the same user).
-Result<os::FileDescriptor> open_port_socket(const RawNic& nic, bool shares) {
+Result<os::FileDescriptor> open_port_socket(const HostNic& nic, bool shares) {
   const int family = nic.address.is_v6() ? AF_INET6 : AF_INET;
   os::FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
@@ -70,7 +70,7 @@ Result<os::FileDescriptor> open_port_socket(const RawNic& nic, bool shares) {
 
 }  // namespace
 
-Result<KernelNic> look_up_nic(const RawNic& nic) {
+Result<KernelNic> look_up_nic(const HostNic& nic) {
   const os::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail(ErrorKind::internal, "cannot open a socket: {}", std::strerror(errno));
   WEFT_TRY(const auto index, ask(socket, nic.interface, SIOCGIFINDEX));
@@ -78,7 +78,7 @@ Result<KernelNic> look_up_nic(const RawNic& nic) {
   WEFT_TRY(const auto mtu, ask(socket, nic.interface, SIOCGIFMTU));
   WEFT_TRY(const auto hardware, ask(socket, nic.interface, SIOCGIFHWADDR));
   if (hardware.ifr_hwaddr.sa_family != ARPHRD_ETHER)
-    return fail(ErrorKind::not_supported, "{} is no Ethernet interface: the raw engine needs one",
+    return fail(ErrorKind::not_supported, "{} is no Ethernet interface: packets of our own need one",
                 nic.interface);
   KernelNic found{.index = index.ifr_ifindex,
                   .local = {.address = nic.address,
@@ -101,7 +101,17 @@ Result<std::string> interface_with(const IpAddress& address) {
               to_string(address));
 }
 
-Result<os::FileDescriptor> own_roce_port(const RawNic& nic, PortOwner owner) {
+Result<os::FileDescriptor> open_packet_socket() {
+  os::FileDescriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket && (errno == EPERM || errno == EACCES))
+    return fail(ErrorKind::permission,
+                "no raw sockets for this user: they need CAP_NET_RAW (root, or an ordinary user's lab); "
+                "'weft simulate' works without");
+  if (!socket) return fail(ErrorKind::not_supported, "no packet sockets here: {}", std::strerror(errno));
+  return socket;
+}
+
+Result<os::FileDescriptor> own_roce_port(const HostNic& nic, PortOwner owner) {
   WEFT_TRY(auto socket, open_port_socket(nic, owner == PortOwner::standing));
   const auto address = os::socket_address(nic.address, packet::kRocePort);
   if (::bind(socket.get(), address.get(), address.size) == 0) return socket;
@@ -120,4 +130,4 @@ Result<os::FileDescriptor> own_roce_port(const RawNic& nic, PortOwner owner) {
               std::strerror(errno));
 }
 
-}  // namespace weft::raw
+}  // namespace weft::nic

@@ -3,12 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "probes/engine/raw/nic_lookup.hpp"
+#include "probes/nic/nic_lookup.hpp"
 
-namespace weft::raw {
+namespace weft::nic {
 namespace {
 
-const RawNic kLoopback{"lo", IpAddress(IpAddress::V4{127, 0, 0, 77}), 0};
+const HostNic kLoopback{"lo", IpAddress(IpAddress::V4{127, 0, 0, 77}), 0};
 
 TEST(RocePort, ARunOwnsItBesideAStandingAgentOfAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
@@ -31,4 +31,4 @@ TEST(RocePort, TwoRunsDoNotShareIt) {
 }
 
 }  // namespace
-}  // namespace weft::raw
+}  // namespace weft::nic

@@ -1,4 +1,4 @@
-#include "probes/engine/raw/route_answers.hpp"
+#include "probes/nic/route_answers.hpp"
 
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace weft::raw {
+namespace weft::nic {
 namespace {
 
 /// The message that the bytes begin with, and no byte beyond it.
@@ -78,4 +78,4 @@ std::optional<packet::MacAddress> decode_neighbour_answer(ByteSpan bytes) {
   return found;
 }
 
-}  // namespace weft::raw
+}  // namespace weft::nic

@@ -1,13 +1,15 @@
-#include "probes/engine/raw/raw_engine.hpp"
-
+// The same cases over both engines of packets: AF_PACKET sockets, and DPDK with its driver of such sockets.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
 #include <thread>
 
-#include "probes/engine/raw/kernel_next_hops.hpp"
+#include "probes/engine/dpdk/dpdk_engine.hpp"
 #include "probes/engine/raw/packet_socket.hpp"
+#include "probes/engine/raw/raw_engine.hpp"
+#include "probes/nic/kernel_next_hops.hpp"
 #include "probes/packet/probe_frame.hpp"
+#include "tests/places.hpp"
 #include "tests/support/router_chain.hpp"
 
 namespace weft {
@@ -28,25 +30,38 @@ datapath::SharedNics nics_of(bool v6) {
 /// A chain of two routers with an engine at each end.
 struct Rig {
   std::unique_ptr<RouterChain> chain;
-  std::unique_ptr<raw::RawEngine> first;
-  std::unique_ptr<raw::RawEngine> second;
+  std::unique_ptr<nic::PacketEngine> first;
+  std::unique_ptr<nic::PacketEngine> second;
 };
 
-Result<std::unique_ptr<raw::RawEngine>> open_at(const RouterChain& chain, int host, bool v6,
-                                                const packet::RunSecrets& secrets) {
-  const InNamespace here(chain.name(host == 1 ? "h1" : "h2"));
-  const raw::RawNic nic{.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, v6)};
-  return raw::open_raw_engine(nic, secrets, host == 1 ? kFirst : kSecond, nics_of(v6));
+enum class Engine { raw, dpdk };
+
+Result<std::unique_ptr<nic::PacketEngine>> open_engine(Engine engine, const nic::HostNic& nic, PortId self,
+                                                       bool v6) {
+  if (engine == Engine::raw) return raw::open_raw_engine(nic, kSecrets, self, nics_of(v6));
+  WEFT_TRY(auto arguments, dpdk::parse_dpdk_arguments(dpdk::kUsualArguments));
+  WEFT_TRY(auto opened,
+           dpdk::open_dpdk_engine(nic, {std::move(arguments), WEFT_BINARY_DIR "/libweft_dpdk.so"}, kSecrets,
+                                  self, nics_of(v6)));
+  return std::move(opened.engine);
 }
 
-void build(Rig& rig, bool v6) {
+Result<std::unique_ptr<nic::PacketEngine>> open_at(Engine engine, const RouterChain& chain, int host,
+                                                   bool v6) {
+  const InNamespace here(chain.name(host == 1 ? "h1" : "h2"));
+  const nic::HostNic nic{.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, v6)};
+  return open_engine(engine, nic, host == 1 ? kFirst : kSecond, v6);
+}
+
+void build(Rig& rig, Engine engine, bool v6) {
   auto chain = RouterChain::make();
   ASSERT_TRUE(chain) << chain.error().message;
   rig.chain = std::move(*chain);
-  auto first = open_at(*rig.chain, 1, v6, kSecrets);
+  auto first = open_at(engine, *rig.chain, 1, v6);
+  if (!first && first.error().kind == ErrorKind::not_supported) GTEST_SKIP() << first.error().message;
   ASSERT_TRUE(first) << first.error().message;
   rig.first = std::move(*first);
-  auto second = open_at(*rig.chain, 2, v6, kSecrets);
+  auto second = open_at(engine, *rig.chain, 2, v6);
   ASSERT_TRUE(second) << second.error().message;
   rig.second = std::move(*second);
 }
@@ -55,7 +70,7 @@ datapath::Peer second_peer(bool v6) { return {kSecond, RouterChain::address(2, v
 
 /// What the responder has of a batch once it has `packets` in all; flow packets may still be on their way
 /// when their sender is done.
-std::vector<datapath::ReceivedTally> received_in_time(raw::RawEngine& engine, BatchId batch,
+std::vector<datapath::ReceivedTally> received_in_time(nic::PacketEngine& engine, BatchId batch,
                                                       std::uint64_t packets) {
   for (int look = 0; look < 100; ++look) {
     const auto received = *engine.received(batch);
@@ -67,20 +82,26 @@ std::vector<datapath::ReceivedTally> received_in_time(raw::RawEngine& engine, Ba
   return *engine.received(batch);
 }
 
-class RawEngineTest : public ::testing::TestWithParam<bool> {
+class PacketEnginesTest : public ::testing::TestWithParam<std::tuple<Engine, bool>> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "network namespaces of our own need root";
-    ASSERT_NO_FATAL_FAILURE(build(rig_, v6()));
+    ASSERT_NO_FATAL_FAILURE(build(rig_, engine(), v6()));
   }
-  bool v6() const { return GetParam(); }
+  static Engine engine() { return std::get<0>(GetParam()); }
+  static bool v6() { return std::get<1>(GetParam()); }
   Rig rig_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Families, RawEngineTest, ::testing::Values(false, true),
-                         [](const auto& family) { return family.param ? "IPv6" : "IPv4"; });
+INSTANTIATE_TEST_SUITE_P(Engines, PacketEnginesTest,
+                         ::testing::Combine(::testing::Values(Engine::raw, Engine::dpdk),
+                                            ::testing::Values(false, true)),
+                         [](const auto& which) {
+                           return std::string(std::get<0>(which.param) == Engine::raw ? "Raw" : "Dpdk") +
+                                  (std::get<1>(which.param) ? "IPv6" : "IPv4");
+                         });
 
-TEST_P(RawEngineTest, ATraceNamesEveryHopAndThePeer) {
+TEST_P(PacketEnginesTest, ATraceNamesEveryHopAndThePeer) {
   datapath::TraceRequest request{.run = kSecrets.run, .batch = BatchId(1), .peers = {second_peer(v6())}};
   for (std::uint32_t label = 0; label < 8; ++label)
     request.specs.push_back({.label = PathLabel(50000 + label)});
@@ -103,7 +124,7 @@ TEST_P(RawEngineTest, ATraceNamesEveryHopAndThePeer) {
   }
 }
 
-TEST_P(RawEngineTest, APingIsAnsweredAndCountedAtTheFarEnd) {
+TEST_P(PacketEnginesTest, APingIsAnsweredAndCountedAtTheFarEnd) {
   const datapath::PingRequest request{
       .run = kSecrets.run,
       .batch = BatchId(2),
@@ -141,7 +162,7 @@ datapath::PingRequest ping_of(BatchId batch, bool v6, std::uint32_t count, Bytes
       .pace = {.packets_per_second = 5000}};
 }
 
-TEST_P(RawEngineTest, FlowsArriveAndTheirBytesAreCounted) {
+TEST_P(PacketEnginesTest, FlowsArriveAndTheirBytesAreCounted) {
   const datapath::FlowRequest request{
       .run = kSecrets.run,
       .batch = BatchId(9),
@@ -165,7 +186,7 @@ TEST_P(RawEngineTest, FlowsArriveAndTheirBytesAreCounted) {
   }
 }
 
-TEST_P(RawEngineTest, OneWayLossIsSeenByTheFarEndAlone) {
+TEST_P(PacketEnginesTest, OneWayLossIsSeenByTheFarEndAlone) {
   // r1 drops every fourth probe towards h2, and none of the echoes.
   ASSERT_TRUE(
       rig_.chain->shell("r1",
@@ -178,7 +199,7 @@ TEST_P(RawEngineTest, OneWayLossIsSeenByTheFarEndAlone) {
   EXPECT_EQ(rig_.second->received(BatchId(1))->at(0).packets, 300u);
 }
 
-TEST_P(RawEngineTest, CorruptionOnTheWayIsCountedByTheFarEnd) {
+TEST_P(PacketEnginesTest, CorruptionOnTheWayIsCountedByTheFarEnd) {
   // r1 overwrites two bytes of padding in every second probe: 150 bytes behind the UDP header's start.
   ASSERT_TRUE(
       rig_.chain->shell("r1",
@@ -193,7 +214,7 @@ TEST_P(RawEngineTest, CorruptionOnTheWayIsCountedByTheFarEnd) {
   EXPECT_EQ(received->at(0).corrupt, 50u);
 }
 
-TEST_P(RawEngineTest, AnMtuBlackHoleSwallowsLargeProbesAndNotSmallOnes) {
+TEST_P(PacketEnginesTest, AnMtuBlackHoleSwallowsLargeProbesAndNotSmallOnes) {
   ASSERT_TRUE(rig_.chain->ip("r1", "link set r2 mtu 1400"));
   auto request = ping_of(BatchId(1), v6(), 50, Bytes(4096));
   request.specs.push_back(request.specs[0]);
@@ -205,7 +226,7 @@ TEST_P(RawEngineTest, AnMtuBlackHoleSwallowsLargeProbesAndNotSmallOnes) {
   EXPECT_EQ((*tallies)[1].answered, 50u);
 }
 
-TEST_P(RawEngineTest, WithoutAnEngineAtTheFarEndTheSwitchesAnswerAndThePeerDoesNot) {
+TEST_P(PacketEnginesTest, WithoutAnEngineAtTheFarEndTheSwitchesAnswerAndThePeerDoesNot) {
   rig_.second.reset();
   const datapath::TraceRequest request{.run = kSecrets.run,
                                        .batch = BatchId(1),
@@ -218,7 +239,7 @@ TEST_P(RawEngineTest, WithoutAnEngineAtTheFarEndTheSwitchesAnswerAndThePeerDoesN
   EXPECT_FALSE((*answers)[0].is_peer || (*answers)[1].is_peer);
 }
 
-TEST_P(RawEngineTest, ARouterWithoutARouteNamesItself) {
+TEST_P(PacketEnginesTest, ARouterWithoutARouteNamesItself) {
   ASSERT_TRUE(rig_.chain->ip("r2", v6() ? "route del fd77:2::/64 dev h2" : "route del 10.77.2.0/24 dev h2"));
   const datapath::TraceRequest request{.run = kSecrets.run,
                                        .batch = BatchId(1),
@@ -232,16 +253,16 @@ TEST_P(RawEngineTest, ARouterWithoutARouteNamesItself) {
   EXPECT_NE((*answers)[1].from, (*answers)[0].from);
 }
 
-TEST_P(RawEngineTest, ReplayedAndForgedProbesAreNotCounted) {
+TEST_P(PacketEnginesTest, ReplayedAndForgedProbesAreNotCounted) {
   ASSERT_TRUE(rig_.first->ping(ping_of(BatchId(1), v6(), 10), {}));
   const auto before = *rig_.second->received(BatchId(1));
   const InNamespace here(rig_.chain->name("h1"));
-  const raw::RawNic nic{.interface = "r1", .address = RouterChain::address(1, v6())};
+  const nic::HostNic nic{.interface = "r1", .address = RouterChain::address(1, v6())};
   const auto kernel = look_up_nic(nic);
   ASSERT_TRUE(kernel);
-  const auto hops = raw::KernelNextHops::open(nic, *kernel)->next_hop(RouterChain::address(2, v6()));
+  const auto hops = nic::KernelNextHops::open(nic, *kernel)->next_hop(RouterChain::address(2, v6()));
   ASSERT_TRUE(hops);
-  const auto socket = raw::PacketSocket::open(nic, *kernel, raw::PacketRole::sender);
+  const auto socket = raw::PacketSocket::open(nic, *kernel, nic::PacketRole::sender);
   ASSERT_TRUE(socket);
   const packet::ProbeRoute route{.from_mac = kernel->local.mac,
                                  .to_mac = *hops,
@@ -264,7 +285,7 @@ TEST_P(RawEngineTest, ReplayedAndForgedProbesAreNotCounted) {
   EXPECT_EQ(*rig_.second->received(BatchId(1)), before);
 }
 
-TEST_P(RawEngineTest, AStopEndsARunThatWouldTakeAMinute) {
+TEST_P(PacketEnginesTest, AStopEndsARunThatWouldTakeAMinute) {
   auto request = ping_of(BatchId(1), v6(), 60'000);
   request.pace.packets_per_second = 1000;
   std::stop_source stop;
@@ -278,7 +299,7 @@ TEST_P(RawEngineTest, AStopEndsARunThatWouldTakeAMinute) {
   EXPECT_LT((*tallies)[0].sent, 10'000u);
 }
 
-TEST_P(RawEngineTest, AnInterfaceThatGoesAwayDuringARunIsAnErrorThatNamesIt) {
+TEST_P(PacketEnginesTest, AnInterfaceThatGoesAwayDuringARunIsAnErrorThatNamesIt) {
   std::jthread remover([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     (void)rig_.chain->ip("h1", "link del r1");
@@ -288,19 +309,18 @@ TEST_P(RawEngineTest, AnInterfaceThatGoesAwayDuringARunIsAnErrorThatNamesIt) {
   EXPECT_NE(tallies.error().message.find("r1"), std::string::npos) << tallies.error().message;
 }
 
-TEST_P(RawEngineTest, TwoEnginesOfOneNicAreAConflictAndTheErrorSaysOverWhat) {
-  const auto again = open_at(*rig_.chain, 1, v6(), kSecrets);
+TEST_P(PacketEnginesTest, TwoEnginesOfOneNicAreAConflictAndTheErrorSaysOverWhat) {
+  const auto again = open_at(engine(), *rig_.chain, 1, v6());
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind, ErrorKind::conflict);
   EXPECT_NE(again.error().message.find("4791"), std::string::npos);
 }
 
-TEST_P(RawEngineTest, WhatCannotBeOpenedSaysWhy) {
+TEST_P(PacketEnginesTest, WhatCannotBeOpenedSaysWhy) {
   rig_.first.reset();
   const InNamespace here(rig_.chain->name("h1"));
   const auto opened = [&](const std::string& interface, const IpAddress& address) {
-    return raw::open_raw_engine({.interface = interface, .address = address}, kSecrets, kFirst,
-                                nics_of(v6()));
+    return open_engine(engine(), {.interface = interface, .address = address}, kFirst, v6());
   };
   const auto mine = RouterChain::address(1, v6());
   const auto gone = opened("eth7", mine);
@@ -319,7 +339,7 @@ TEST_P(RawEngineTest, WhatCannotBeOpenedSaysWhy) {
   EXPECT_NE(down.error().message.find("r1 is down"), std::string::npos) << down.error().message;
 }
 
-TEST_P(RawEngineTest, WithoutARouteTheErrorNamesTheDestination) {
+TEST_P(PacketEnginesTest, WithoutARouteTheErrorNamesTheDestination) {
   ASSERT_TRUE(rig_.chain->ip("h1", v6() ? "route del default via fd77:1::1" : "route del default"));
   const auto tallies = rig_.first->ping(ping_of(BatchId(1), v6(), 1), {});
   ASSERT_FALSE(tallies);
@@ -327,7 +347,7 @@ TEST_P(RawEngineTest, WithoutARouteTheErrorNamesTheDestination) {
   EXPECT_NE(tallies.error().message.find(to_string(RouterChain::address(2, v6()))), std::string::npos);
 }
 
-TEST_P(RawEngineTest, WithoutTheRightToRawSocketsTheErrorSaysWhichAndWhatWorks) {
+TEST_P(PacketEnginesTest, WithoutTheRightToRawSocketsTheErrorSaysWhichAndWhatWorks) {
   rig_.first.reset();
   std::string message;
   ErrorKind kind = ErrorKind::internal;
@@ -335,12 +355,12 @@ TEST_P(RawEngineTest, WithoutTheRightToRawSocketsTheErrorSaysWhichAndWhatWorks) 
     const InNamespace here(rig_.chain->name("h1"));
     // The system call changes this thread alone; the library's function would change the whole program.
     ASSERT_EQ(::syscall(SYS_setresuid, -1, 65534, -1), 0);
-    const auto engine = raw::open_raw_engine({.interface = "r1", .address = RouterChain::address(1, v6())},
-                                             kSecrets, kFirst, nics_of(v6()));
+    const auto opened =
+        open_engine(engine(), {.interface = "r1", .address = RouterChain::address(1, v6())}, kFirst, v6());
     ASSERT_EQ(::syscall(SYS_setresuid, -1, 0, -1), 0);
-    ASSERT_FALSE(engine);
-    kind = engine.error().kind;
-    message = engine.error().message;
+    ASSERT_FALSE(opened);
+    kind = opened.error().kind;
+    message = opened.error().message;
   }).join();
   EXPECT_EQ(kind, ErrorKind::permission);
   EXPECT_NE(message.find("CAP_NET_RAW"), std::string::npos) << message;

@@ -1,4 +1,4 @@
-#include "probes/engine/raw/kernel_next_hops.hpp"
+#include "probes/nic/kernel_next_hops.hpp"
 
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -12,7 +12,7 @@
 
 #include "topology/os/socket_address.hpp"
 
-namespace weft::raw {
+namespace weft::nic {
 namespace {
 
 constexpr UdpPort kDiscard{9};  // RFC 863
@@ -70,7 +70,7 @@ std::uint8_t family_of(const IpAddress& address) { return address.is_v6() ? AF_I
 
 }  // namespace
 
-Result<KernelNextHops> KernelNextHops::open(const RawNic& nic, const KernelNic& kernel) {
+Result<KernelNextHops> KernelNextHops::open(const HostNic& nic, const KernelNic& kernel) {
   os::FileDescriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!netlink) return fail(ErrorKind::absent, "no rtnetlink socket: {}", std::strerror(errno));
   os::FileDescriptor nudge(::socket(family_of(nic.address), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -132,4 +132,4 @@ Result<packet::MacAddress> KernelNextHops::next_hop(const IpAddress& destination
               to_string(gateway), nic_.interface, to_string(destination));
 }
 
-}  // namespace weft::raw
+}  // namespace weft::nic

@@ -1,10 +1,10 @@
-#include "probes/engine/raw/packet_filter.hpp"
+#include "probes/nic/packet_filter.hpp"
 
 #include <netinet/in.h>
 
 #include "probes/packet/probe_frame.hpp"
 
-namespace weft::raw {
+namespace weft::nic {
 namespace {
 
 constexpr std::uint32_t kTakeAll = 0x40000;  // bytes of a frame to hand over
@@ -60,19 +60,47 @@ std::vector<sock_filter> transport_part(PacketRole role, std::uint32_t icmp, std
   };
 }
 
+/// Probes, flows and echoes, and what routers say.
+std::vector<sock_filter> engine_part(std::uint32_t icmp, std::uint32_t ran_out, std::uint32_t unreachable) {
+  constexpr auto ip = static_cast<std::uint32_t>(packet::kEthernetSize);
+  return {
+      equal(IPPROTO_UDP, 0, 2),                // 0: else to 3
+      load_half_behind(ip + 2),                // 1: destination port
+      equal(packet::kRocePort.value(), 4, 5),  // 2: to 7, else drop
+      equal(icmp, 0, 4),                       // 3: else drop
+      load_byte_behind(ip),                    // 4: ICMP type
+      equal(ran_out, 1, 0),                    // 5: to 7, else on
+      equal(unreachable, 0, 1),                // 6
+      give(kTakeAll),                          // 7
+      give(0),                                 // 8
+  };
+}
+
+/// X holds the size of the IP header, A its protocol; what is a fragment is dropped.
+std::vector<sock_filter> ip_part(bool v6) {
+  constexpr auto ip = static_cast<std::uint32_t>(packet::kEthernetSize);
+  if (v6) return {BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, packet::kIpv6Size), load_byte(ip + 6)};
+  return {load_half(ip + 6), any_bit(0x3FFF, 0, 1), give(0),  // a fragment
+          BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, ip), load_byte(ip + 9)};
+}
+
 }  // namespace
 
 std::vector<sock_filter> drop_all_filter() { return {give(0)}; }
 
+std::vector<sock_filter> engine_filter(bool v6) {
+  const auto family = (v6 ? packet::kEtherTypeIpv6 : packet::kEtherTypeIpv4).value();
+  std::vector<sock_filter> program{load_half(packet::kEthernetSize - 2), equal(family, 1, 0), give(0)};
+  const auto ip = ip_part(v6);
+  const auto rest = v6 ? engine_part(IPPROTO_ICMPV6, 3, 1) : engine_part(IPPROTO_ICMP, 11, 3);
+  program.insert(program.end(), ip.begin(), ip.end());
+  program.insert(program.end(), rest.begin(), rest.end());
+  return program;
+}
+
 std::vector<sock_filter> packet_filter(PacketRole role, bool v6) {
   if (role == PacketRole::sender) return drop_all_filter();
-  constexpr auto ip = static_cast<std::uint32_t>(packet::kEthernetSize);
-  std::vector<sock_filter> program;
-  if (v6)
-    program = {BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, packet::kIpv6Size), load_byte(ip + 6)};
-  else
-    program = {load_half(ip + 6), any_bit(0x3FFF, 0, 1), give(0),  // a fragment
-               BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, ip), load_byte(ip + 9)};
+  std::vector<sock_filter> program = ip_part(v6);
   const auto rest = role == PacketRole::standing ? standing_part()
                     : v6                         ? transport_part(role, IPPROTO_ICMPV6, 3, 1)
                                                  : transport_part(role, IPPROTO_ICMP, 11, 3);
@@ -80,4 +108,4 @@ std::vector<sock_filter> packet_filter(PacketRole role, bool v6) {
   return program;
 }
 
-}  // namespace weft::raw
+}  // namespace weft::nic

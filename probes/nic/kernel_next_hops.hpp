@@ -5,19 +5,19 @@
 
 #include <optional>
 
-#include "probes/engine/raw/nic_lookup.hpp"
-#include "probes/engine/raw/route_answers.hpp"
+#include "probes/nic/nic_lookup.hpp"
+#include "probes/nic/route_answers.hpp"
 
-namespace weft::raw {
+namespace weft::nic {
 
 class KernelNextHops : public datapath::NextHops {
  public:
-  static Result<KernelNextHops> open(const RawNic& nic, const KernelNic& kernel);
+  static Result<KernelNextHops> open(const HostNic& nic, const KernelNic& kernel);
   /// Waits a second at most.
   Result<packet::MacAddress> next_hop(const IpAddress& destination) override;
 
  private:
-  KernelNextHops(os::FileDescriptor netlink, os::FileDescriptor nudge, RawNic nic, int index)
+  KernelNextHops(os::FileDescriptor netlink, os::FileDescriptor nudge, HostNic nic, int index)
       : netlink_(std::move(netlink)), nudge_(std::move(nudge)), nic_(std::move(nic)), index_(index) {}
   /// The route that packets from this NIC's address take; `through_nic`: if they had to leave by it.
   Result<RouteAnswer> ask_route(const IpAddress& destination, bool through_nic);
@@ -26,8 +26,8 @@ class KernelNextHops : public datapath::NextHops {
 
   os::FileDescriptor netlink_;
   os::FileDescriptor nudge_;
-  RawNic nic_;
+  HostNic nic_;
   int index_;
 };
 
-}  // namespace weft::raw
+}  // namespace weft::nic
