@@ -29,7 +29,8 @@ std::string nccl_directory(const po::variables_map& values, const char* option) 
 
 const WordGroup& nccl_words() {
   static const WordGroup words{
-      "nccl", "jobs that communicate by NCCL, or any program that uses verbs: their labels, and why one hangs",
+      "nccl",
+      "jobs that communicate by NCCL, or any program that uses verbs: their labels, and why one hangs",
       kNcclWords,
       "  eval \"$(weft nccl env)\"\n"
       "  weft nccl qps\n"

@@ -20,7 +20,7 @@ struct TraceWords {
   run::ExchangeBy exchange = run::ExchangeBy::coordinator;  // by which they find their peers
   std::optional<session::TimeLimit> limit = std::nullopt;
   session::MapOrder map = {};
-  routing::HashOptions hash = {};  // of a simulation
+  routing::HashOptions hash = {};                        // of a simulation
   std::optional<run::EngineKind> engine = std::nullopt;  // raw or dpdk; absent: auto
   std::string dpdk_args = {};
 };
