@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <ranges>
 
 #include "balancer/blacklist/capacity.hpp"
 #include "balancer/reliability/planner.hpp"
@@ -193,8 +192,9 @@ void Planner::forecast() {
     return std::ranges::any_of(each.hosts, [&](Index host) { return host < plan_.job.hosts; }) ||
            std::ranges::any_of(each.switches, below);
   };
-  for (const Domain& each : plant_.domains | std::views::filter(of_job))
-    domains.push_back({files::events_counted(each.events), request_.length / each.exposure});
+  for (const Domain& each : plant_.domains)
+    if (of_job(each))
+      domains.push_back({files::events_counted(each.events), request_.length / each.exposure});
   if (!domains.empty()) {
     const auto counts = forecast_count(domains, request_.seed);
     CountSource sum;

@@ -35,7 +35,7 @@ void Planner::note_closed_forms() {
       plan_.hosts_out +=
           rate * each.stops * files::mean_repair(each.repair).count() * job.repair_factor[cause];
     slow_rate += rate * each.silent;
-    slowdown += rate * each.silent * job.network_share * (1 / each.slow_to - 1);
+    slowdown += rate * each.silent * (1 - 1 / (1 - job.network_share + job.network_share / each.slow_to));
   }
   for (SpareStep& each : plan_.steps)
     each.independent = static_cast<Index>(poisson_quantile(each.asked, plan_.hosts_out));

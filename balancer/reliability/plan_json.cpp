@@ -1,4 +1,6 @@
 // A plan for programs: `weft.plan/1` (docs/schema/plan.schema.json).
+#include <nlohmann/json.hpp>
+
 #include "balancer/reliability/plan.hpp"
 #include "topology/files/json_text.hpp"
 

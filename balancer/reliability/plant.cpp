@@ -70,8 +70,7 @@ class PlantMaker {
     }
     for (Switch& each : plant_.switches) {
       std::ranges::sort(each.hosts);
-      const auto repeated = std::ranges::unique(each.hosts);
-      each.hosts.erase(repeated.begin(), repeated.end());
+      each.hosts.erase(std::unique(each.hosts.begin(), each.hosts.end()), each.hosts.end());
     }
   }
 

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "balancer/assign/assign.hpp"
+#include "balancer/assign/capacities.hpp"
+#include "balancer/demand/collectives.hpp"
 #include "balancer/reliability/draw.hpp"
 #include "balancer/reliability/offenders.hpp"
 #include "balancer/reliability/plan.hpp"
@@ -264,6 +267,77 @@ void offenders(Figures& figures) {
   figures.add("raw_rate_ratio", raw / count);
 }
 
+/// The bound of the balancer over that of the fabric as built, for these flows.
+double balance_slowdown(const Fabric& fabric, const demand::Demand& flows, std::span<const LinkId> down) {
+  assign::AssignOptions options;
+  const double whole = assign::assign(fabric, flows, options).fractional_bound();
+  options.avoid = assign::without(down);
+  return assign::assign(fabric, flows, options).fractional_bound() / whole;
+}
+
+/// 200 fabrics with one to three cables between switches down: the plan's slowdown and the balancer's.
+void slowdowns(Figures& figures) {
+  int equal = 0, of_shift = 0;
+  constexpr int kFabrics = 200;
+  for (std::uint64_t seed = 1; seed <= kFabrics; ++seed) {
+    Stream stream({seed, 31});
+    const auto some = [&](std::uint32_t least, std::uint32_t range) {
+      return least + static_cast<std::uint32_t>(stream.below(range));
+    };
+    const auto fabric = make_clos({.leaves = some(4, 4), .spines = some(4, 5), .hosts_per_leaf = 4});
+    const Plant plant = make_plant(*fabric, {}, 1);
+    PlantState state(plant);
+    state.reset({.hosts = plant.hosts});
+    std::vector<LinkId> cables, down;
+    for (std::uint32_t link = 0; link < fabric->link_count(); ++link)
+      if (fabric->between_switches(LinkId(link))) cables.push_back(LinkId(link));
+    for (std::uint64_t i = 1 + stream.below(3); i > 0; --i) {
+      const auto at = static_cast<Index>(stream.below(cables.size()));
+      if (std::ranges::find(down, cables[at]) != down.end()) continue;
+      down.push_back(cables[at]);
+      state.take_cable(at);
+    }
+    const std::span<const PortId> ranks = fabric->nics();
+    const auto all = demand::make_collective(demand::Collective::all_to_all, ranks, Bytes(1'000'000));
+    equal += std::abs(balance_slowdown(*fabric, all, down) - state.narrowest()) < 1e-6 ? 1 : 0;
+    const auto shift = demand::make_shift(ranks, 4, Bytes(1'000'000));
+    of_shift += std::abs(balance_slowdown(*fabric, shift, down) - state.narrowest()) < 1e-6 ? 1 : 0;
+  }
+  figures.add("slowdown_equal", static_cast<double>(equal) / kFabrics, "1.000 (all-to-all)");
+  figures.add("slowdown_equal_shift", static_cast<double>(of_shift) / kFabrics);
+}
+
+/// How much more is lost by sweeping as often as the formula says than by the best of a fine grid.
+void cadence(Figures& figures) {
+  int good = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Stream stream({seed, 41});
+    const Plant plant = make_plant(*make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 4}), {}, 8);
+    const double rate = 0.001 * std::pow(10, stream.uniform()), slow_to = 0.3 + 0.4 * stream.uniform();
+    ClassRates cables =
+        class_rates(PartClass::switch_cable, rate / 64, 64, {{RepairLaw::fixed, Hours(0), 0, 1}});
+    cables.stops = 0, cables.silent = 1, cables.slow_to = slow_to;
+    const files::Rates rates{.origin = "drawn", .classes = {cables}};
+    Job job{.hosts = 32};
+    job.checkpoint_every = Hours(1e5), job.checkpoint_cost = Hours(0);
+    job.sweeps = {
+        .policy = SweepPolicy::every, .every = Hours(1), .cost = Hours(0.02 + 0.1 * stream.uniform())};
+    const HistorySource source(plant, rates);
+    const auto history = source.draw(0, {.seed = seed, .length = Hours(2e6), .open_rates = false});
+    const auto lost = [&](Hours every) {
+      job.sweeps.every = every;
+      return 1 - Simulator(source, job).run(history).effective_share();
+    };
+    const double slowdown = 1 - 1 / (1 - job.network_share + job.network_share / slow_to);
+    const Hours advised = sweep_interval(job.sweeps.cost, rate, slowdown);
+    double least = lost(advised);
+    const double chosen = least;
+    for (double factor = 0.6; factor < 1.7; factor *= 1.1) least = std::min(least, lost(advised * factor));
+    good += chosen / least - 1 <= 0.02 ? 1 : 0;
+  }
+  figures.add("cadence_regret", good, "0.02 in 95 of 100");
+}
+
 void speed(Figures& figures) {
   const Plant plant = llama_plant(24);
   const auto rates = files::published_rates();
@@ -287,9 +361,10 @@ void speed(Figures& figures) {
   figures.add("plan_mb", static_cast<double>(usage.ru_maxrss) / 1000, "at most 500");
 }
 
-constexpr Piece kPieces[]{{"closed", closed_forms}, {"out", hosts_out}, {"chains", brute_force},
-                          {"llama", llama},         {"speed", speed},   {"coverage", coverage},
-                          {"offenders", offenders}, {"spares", spares}};
+constexpr Piece kPieces[]{{"closed", closed_forms}, {"out", hosts_out},       {"chains", brute_force},
+                          {"llama", llama},         {"speed", speed},         {"coverage", coverage},
+                          {"offenders", offenders}, {"slowdowns", slowdowns}, {"cadence", cadence},
+                          {"spares", spares}};
 
 }  // namespace
 }  // namespace weft::bench
