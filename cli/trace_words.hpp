@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/options.hpp"
+#include "cli/time_limit.hpp"
 #include "probes/run/agent_options.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/routing/switch_hash.hpp"

@@ -41,8 +41,7 @@ class JobsOfOthers : public QueuePairs {
   void tell(const std::string& host, const steer::LabelList& list) {
     const auto bytes = steer::encode_labels(list).value();
     std::string words = "mkdir -p /tmp/job && chmod 700 /tmp/job && printf '";
-    for (const std::byte byte : bytes)
-      words += fmt::format("\\{:03o}", std::to_integer<unsigned>(byte));
+    for (const std::byte byte : bytes) words += fmt::format("\\{:03o}", std::to_integer<unsigned>(byte));
     words += "' > /tmp/job/new && chmod 600 /tmp/job/new && mv /tmp/job/new /tmp/job/labels";
     ASSERT_EQ(rig().in(host, {"sh", "-c", words}).status, 0);
   }

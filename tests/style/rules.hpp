@@ -79,7 +79,7 @@ inline const std::vector<Exception>& exceptions() {
       {"probes/session/agent_loop.cpp", "lock::now("},        // drives the agent: bus in, engines out
       {"probes/session/coordinator_loop.cpp", "lock::now("},  // drives the coordinator over a bus
       {"topology/files/file_text.cpp", "ofstream"},           // the folder's own job
-      {"balancer/nccl/environment.cpp", "getenv("},      // a library in somebody else's program has no options
+      {"balancer/nccl/environment.cpp", "getenv("},  // a library in somebody else's program has no options
       {"topology/os/scratch_directory.cpp", "getenv("},  // an error names the TMPDIR that is no directory
       {"topology/base/check.cpp", "fprintf("},           // a broken precondition's last words
       {"probes/nic/packet_filter.hpp", "linux/"},        // sock_filter, a value, in an inner header
