@@ -18,7 +18,7 @@ struct WrappedContext {
 constexpr std::size_t kMaxContexts = 256;  // one a NIC, for NCCL
 // A context keeps its place for good: one that is closed may come again at the same address.
 constinit std::array<WrappedContext, kMaxContexts> wrapped_contexts{};
-constinit QpTable tracked_qps;
+constinit TrackedQps tracked_qps;
 /// Where a removed one stood: it has no context and is found by nobody. Never destroyed: threads of the job
 /// may still post while it exits.
 TrackedQp* const gone = new TrackedQp;
@@ -107,9 +107,9 @@ int hooked_poll_cq(ibv_cq* cq, int most, ibv_wc* completions) noexcept {
 
 }  // namespace
 
-QpTable& qp_table() noexcept { return tracked_qps; }
+TrackedQps& qp_table() noexcept { return tracked_qps; }
 
-bool QpTable::insert(TrackedQp* tracked) noexcept {
+bool TrackedQps::insert(TrackedQp* tracked) noexcept {
   std::size_t at = slot_of(tracked->context, tracked->number);
   for (std::size_t i = 0; i < kMaxProbes; ++i, at = (at + 1) % kSlots)
     if (TrackedQp* const here = slots_[at].load(); here == nullptr || here == gone) {
@@ -119,13 +119,13 @@ bool QpTable::insert(TrackedQp* tracked) noexcept {
   return false;
 }
 
-void QpTable::remove(TrackedQp* tracked) noexcept {
+void TrackedQps::remove(TrackedQp* tracked) noexcept {
   std::size_t at = slot_of(tracked->context, tracked->number);
   for (std::size_t i = 0; i < kMaxProbes; ++i, at = (at + 1) % kSlots)
     if (slots_[at].load() == tracked) slots_[at].store(gone, std::memory_order_release);
 }
 
-void QpTable::clear() noexcept {
+void TrackedQps::clear() noexcept {
   for (auto& slot : slots_) slot.store(nullptr);
 }
 

@@ -1,6 +1,6 @@
-// TrackedQp: what the interposer knows of one queue pair of the job, and QpTable, by which the hot path finds
-// it without a lock. A TrackedQp is never freed, only used again: who still looks at one that has gone sees
-// another or none, never memory that is something else.
+// TrackedQp: what the interposer knows of one queue pair of the job, and TrackedQps, by which the hot path
+// finds it without a lock. A TrackedQp is never freed, only used again: who still looks at one that has gone
+// sees another or none, never memory that is something else.
 #pragma once
 
 #include <sched.h>
@@ -78,7 +78,7 @@ struct TrackedQp {
   } state;
 };
 
-class QpTable {
+class TrackedQps {
  public:
   TrackedQp* find(const ibv_context* context, std::uint32_t number) const noexcept {
     std::size_t at = slot_of(context, number);
@@ -107,7 +107,7 @@ class QpTable {
 };
 
 /// The queue pairs whose posts and completions are counted.
-QpTable& qp_table() noexcept;
+TrackedQps& qp_table() noexcept;
 
 /// From now on what is posted by and polled from queue pairs of the context goes through this library; the
 /// device's own ibv_post_send. Null: no room for another context, or another library wraps it too: nothing
