@@ -113,7 +113,7 @@ OptionParser nccl_steer_options() {
       "host: those that start "
       "take them, and the\nqueue pairs of those that run move while they live. Run it as the "
       "job's user or as root.",
-      "  weft balance fabric.yaml --flows job.jsonl --paths map.json -o json > now.json &&\\\n"
+      "  weft balance --fabric fabric.yaml --flows job.jsonl --paths map.json -o json > now.json &&\\\n"
       "      weft nccl steer now.json --fabric fabric.yaml --dir $PWD/job\n");
   parser.options().add_options()("assignment", po::value<std::string>()->value_name("ASSIGNMENT.json"),
                                  "of weft balance -o json")(

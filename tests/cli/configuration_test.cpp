@@ -84,7 +84,8 @@ TEST(Configuration, MistakesAreNamedByFileLineAndTheNearestOption) {
   EXPECT_EQ(refusal("swep: {budget: 5s}\n"),
             "weft.yaml:1: no command is called 'swep': did you mean 'sweep'?");
   EXPECT_EQ(refusal("simulate: {hosts: 4, device: x}\n"), "weft.yaml:1: 'simulate' has no option 'device'");
-  EXPECT_EQ(refusal("sweep: 5s\n"), "weft.yaml:1: 'sweep' is a command: expected its options, found '5s'");
+  EXPECT_EQ(refusal("diagnose: 5s\n"),
+            "weft.yaml:1: 'diagnose' is a command: expected its options, found '5s'");
   EXPECT_EQ(refusal("budget: 5s\nbudget: 6s\n"), "weft.yaml:2: 'budget' stands twice");
   EXPECT_THAT(refusal("budget:\n"), HasSubstr("'budget' has no value"));
   EXPECT_THAT(refusal("- a\n"), HasSubstr("expected options and commands"));

@@ -38,7 +38,7 @@ TEST(Terminal, AnErrorOfARunStandsOnALineOfItsOwn) {
   const auto screen =
       call_on_terminal(simulate_command, {fabric.path(), "--load", "none", "--save", "/dev/full"}, 80);
   EXPECT_EQ(screen.status, 69);
-  EXPECT_THAT(screen.lines, testing::Contains(StartsWith("weft: cannot write /dev/full")));
+  EXPECT_THAT(screen.lines, testing::Contains(StartsWith("weft: /dev/full cannot be written")));
 }
 
 TEST(Terminal, OneThatCannotEraseAndAPipeGetNoProgressLine) {

@@ -104,7 +104,7 @@ bool Pasted::failed() const {
 
 PasteBoard::PasteBoard() {
   const auto folder = folder_.path();
-  write(folder / "fabric.yaml", kFabric);
+  for (const char* name : {"fabric.yaml", "given.yaml"}) write(folder / name, kFabric);
   write(folder / "ib.yaml", of_gpu_hosts("fabric: ib-a\nkind: infiniband\n"));
   write(folder / "cluster.yaml", of_gpu_hosts("fabric: gpus\naddresses: {plan: ipv4}\n"));
   write(folder / "site.yaml", "topology: {show: {output: json}}\n");
@@ -155,8 +155,11 @@ std::vector<Pasted> PasteBoard::paste(const std::vector<Example>& examples, cons
       folder.string(), setup);
   for (std::size_t i = 0; i < examples.size(); ++i) {
     write(folder / fmt::format("example{}", i), examples[i].line + "\n");
+    // One that found nothing has left an empty fabric file.
     script += fmt::format(
-        "timeout 100 bash -o pipefail example{0} > out{0} 2> err{0} < /dev/null; echo $? > status{0}\n", i);
+        "[ -s fabric.yaml ] || cp given.yaml fabric.yaml\ntimeout 100 bash -o pipefail example{0} > out{0} "
+        "2> err{0} < /dev/null; echo $? > status{0}\n",
+        i);
   }
   write(folder / "script", script);
   before.insert(before.end(), {"bash", (folder / "script").string()});
