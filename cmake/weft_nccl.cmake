@@ -18,11 +18,21 @@ function(weft_nccl_library)
   # nodelete: it has put itself into tables of others, for good.
   target_link_options(weft_nccl PRIVATE -Wl,-z,nodelete -Wl,-z,defs -Wl,--gc-sections -Wl,--as-needed
                       -Wl,--version-script=${CMAKE_SOURCE_DIR}/balancer/nccl/exports.map)
-  if(NOT WEFT_SANITIZE)
-    target_link_options(weft_nccl PRIVATE -static-libstdc++ -static-libgcc)
-  endif()
+  target_link_options(weft_nccl PRIVATE -static-libstdc++ -static-libgcc)
+  weft_not_sanitized(weft_nccl)
   add_dependencies(weft weft_nccl)  # `weft nccl env` names it
   install(TARGETS weft_nccl LIBRARY DESTINATION lib/weft COMPONENT nccl)
+endfunction()
+
+# A library that programs without the sanitizers' runtime load, and these programs. Its sources are under the sanitizers in
+# the module of the same name.
+function(weft_not_sanitized)
+  if(WEFT_SANITIZE)
+    foreach(target IN LISTS ARGN)
+      target_compile_options(${target} PRIVATE -fno-sanitize=all)
+      target_link_options(${target} PRIVATE -fno-sanitize=all)
+    endforeach()
+  endif()
 endfunction()
 
 # libibverbs as a fake, and a client that uses it as NCCL does.
@@ -44,4 +54,5 @@ function(weft_nccl_test_programs)
   add_executable(nccl_client tests/nccl/nccl_client.cpp balancer/nccl/call_slots.cpp)
   target_include_directories(nccl_client PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(nccl_client PRIVATE ${CMAKE_DL_LIBS})
+  weft_not_sanitized(weft_fake_driver verbs_client ring_client nccl_client)
 endfunction()
