@@ -132,7 +132,7 @@ Result<Asked> read_request(const po::variables_map& values) {
   if (scale) {
     WEFT_TRY(asked.plant, reliability::enlarged(asked.plant, *scale));
   }
-  const std::uint64_t hosts = (*gpus + per_host - 1) / per_host;
+  const std::uint64_t hosts = *gpus / per_host + (*gpus % per_host != 0 ? 1 : 0);
   if (hosts > asked.plant.hosts)
     return fail(
         ErrorKind::usage,

@@ -75,6 +75,13 @@ double HistorySource::expected_failures(Hours length) const {
   return failures;
 }
 
+std::uint64_t HistorySource::ageing_parts() const {
+  std::uint64_t parts = 0;
+  for (const files::ClassRates& each : rates_.classes)
+    if (each.ageing && each.ageing->shape != 1) parts += plant_.count(each.part);
+  return parts;
+}
+
 double HistorySource::slow_to(std::size_t cause) const {
   if (cause == kDomainCause) return 1;
   const auto* rates = rates_.find(files::kPartClasses[cause]);

@@ -50,6 +50,8 @@ class HistorySource {
   /// check expected_failures() before.
   History draw(std::uint64_t number, const HistoryOptions& options) const;
   double expected_failures(Hours length) const;
+  /// Parts of classes whose rate changes with their age: `expected_failures` takes it for constant.
+  std::uint64_t ageing_parts() const;
   const Plant& plant() const { return plant_; }
   const files::Rates& rates() const { return rates_; }
   double slow_to(std::size_t cause) const;

@@ -16,6 +16,7 @@ constexpr double kOneSided = 1.644854;  // 95 % of a normal distribution
 constexpr double kMinShort = 3;         // restarts without all hosts that there should be, to tell of them
 constexpr double kMinProgress = 1e-3;   // of the time: no job is run so
 constexpr double kMaxFailures = 20'000'000;  // of all histories: about 1 GB
+constexpr double kMaxAged = 100'000'000;     // parts in all histories: about a minute
 constexpr std::size_t kMaxHistories = 100'000;
 
 /// The mean with what is known of the mean number of failures taken into account: a control variate.
@@ -109,7 +110,23 @@ Result<void> Planner::check() const {
         "these rates make {:.3g} failures in {} histories of {:.4g} days, more than the {:.3g} that are "
         "simulated: fewer --histories, fewer --days, or look at the rates",
         failures, request_.histories, request_.length.count() / 24, kMaxFailures);
-  return {};
+  if (static_cast<double>(source_.ageing_parts()) * static_cast<double>(request_.histories) > kMaxAged)
+    return fail(ErrorKind::invalid_input,
+                "{} parts that age in {} histories, more than the {:.3g} that are drawn one by one: fewer "
+                "--histories",
+                source_.ageing_parts(), request_.histories, kMaxAged);
+  return check_sweeps(job);
+}
+
+Result<void> Planner::check_sweeps(const Job& job) const {
+  if (job.sweeps.policy != SweepPolicy::every) return {};
+  const double sweeps = request_.length / job.sweeps.every * static_cast<double>(request_.histories);
+  if (sweeps <= kMaxFailures) return {};
+  return fail(
+      ErrorKind::usage,
+      "{:.3g} sweeps in all histories, more than the {:.3g} that are simulated: a longer time between "
+      "them, fewer --days or fewer --histories",
+      sweeps, kMaxFailures);
 }
 
 std::vector<History> Planner::drawn(const HistorySource& source) const {
@@ -173,7 +190,11 @@ void Planner::forecast() {
     const auto cause = static_cast<std::size_t>(each.part);
     const double counted = files::events_counted(each.events);
     const double share = static_cast<double>(parts) * request_.length / each.exposure();
-    const CountSource stopping{counted, share * share_of_job(cause, false) * each.stops};
+    const bool of_nic = each.part == files::PartClass::nic || each.part == files::PartClass::host_cable ||
+                        each.part == files::PartClass::leaf;
+    const bool goes_on =
+        of_nic && (plan_.job.dual_leaf || (plan_.job.without_rail && plant_.nics_of.front() > 1));
+    const CountSource stopping{counted, share * share_of_job(cause, false) * (goes_on ? 0 : each.stops)};
     constexpr double kYear = 8766;
     plan_.causes.push_back({.cause = cause,
                             .source = {counted, share},
@@ -184,17 +205,19 @@ void Planner::forecast() {
     all.push_back(stopping);
   }
   std::vector<CountSource> domains;
+  // Of its members those whose loss interrupts the job.
   const auto of_job = [&](const Domain& each) {
     const auto below = [&](Index one) {
       const Switch& what = plant_.switches[one];
       return what.part != PartClass::leaf || (!what.hosts.empty() && what.hosts.front() < plan_.job.hosts);
     };
-    return std::ranges::any_of(each.hosts, [&](Index host) { return host < plan_.job.hosts; }) ||
-           std::ranges::any_of(each.switches, below);
+    return std::ranges::count_if(each.hosts, [&](Index host) { return host < plan_.job.hosts; }) +
+           std::ranges::count_if(each.switches, below);
   };
   for (const Domain& each : plant_.domains)
-    if (of_job(each))
-      domains.push_back({files::events_counted(each.events), request_.length / each.exposure});
+    if (const auto members = of_job(each); members > 0)
+      domains.push_back({files::events_counted(each.events),
+                         request_.length / each.exposure * (1 - std::pow(1 - each.share, members))});
   if (!domains.empty()) {
     const auto counts = forecast_count(domains, request_.seed);
     CountSource sum;
@@ -254,7 +277,10 @@ void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
   shares_ = shares_of(outcomes);
   std::vector<double> failures;
   for (const History& each : histories_) failures.push_back(static_cast<double>(each.failures.size()));
-  plan_.effective = estimated(shares_, failures, source_.expected_failures(request_.length));
+  // Of parts that age the mean is not known.
+  const double expected =
+      source_.ageing_parts() > 0 ? mean_of(failures) : source_.expected_failures(request_.length);
+  plan_.effective = estimated(shares_, failures, expected);
   std::uint64_t full = 0;
   const double n = static_cast<double>(outcomes.size());
   for (const Outcome& each : outcomes) {
@@ -296,7 +322,8 @@ Result<Plan> Planner::make() {
   WEFT_TRY_VOID(check());
   forecast();
   choose_interval();
-  if (efficiency(plan_.job.checkpoint_every, plan_.job.checkpoint_cost, plan_.job.down(),
+  if (plan_.job.checkpoint_cost >= plan_.mean_to_failure ||
+      efficiency(plan_.job.checkpoint_every, plan_.job.checkpoint_cost, plan_.job.down(),
                  plan_.mean_to_failure) < kMinProgress)
     return fail(
         ErrorKind::invalid_input,

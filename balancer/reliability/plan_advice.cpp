@@ -60,7 +60,7 @@ void Planner::note_differences() {
   for (const SpareStep& each : plan_.steps)
     if (each.spares && *each.spares > each.independent + each.independent / 10 + 2) {
       plan_.differs.push_back(fmt::format(
-          "hosts fail in groups (up to {} at once): independent ones would need {} spares for {}, not {}",
+          "hosts fail in groups (up to {} at once): independent ones would need {} for {}, not {} spares",
           plan_.largest_group, each.independent, each.asked, *each.spares));
       break;
     }
@@ -178,6 +178,7 @@ Result<void> Planner::note_what_ifs() {
     if (changed.job.spares > plant_.hosts - plan_.job.hosts)
       return fail(ErrorKind::usage, "'{}': {} has {} hosts beside the job", each, plant_.name,
                   plant_.hosts - plan_.job.hosts);
+    WEFT_TRY_VOID(check_sweeps(changed.job));
     plan_.what_ifs.push_back(gain_of(each, changed.job));
   }
   return {};

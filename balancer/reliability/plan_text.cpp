@@ -140,7 +140,7 @@ std::string parts_text(const Plan& plan, std::size_t columns) {
   TextTable blast({{"what fails"}, {"hosts", true}, {"links left"}});
   for (const BlastRow& each : plan.blast)
     blast.add({each.what, std::to_string(each.hosts),
-               each.slowdown > 1 ? fmt::format("1/{:.3f} of a bundle", each.slowdown) : ""});
+               each.slowdown > 1 ? fmt::format("{:.1f} % of a bundle", 100 / each.slowdown) : ""});
   TextTable shelf({{"on the shelf (.99, 14 days)"}, {"mean", true}, {"parts", true}});
   for (const ShelfRow& each : plan.shelf)
     shelf.add({each.what, fmt::format("{:.1f}", each.mean), std::to_string(each.parts)});
@@ -150,8 +150,13 @@ std::string parts_text(const Plan& plan, std::size_t columns) {
 }  // namespace
 
 std::string plan_sentence(const Plan& plan) {
-  const std::string origin = plan.is_own ? fmt::format("Rates of {}", plan.origin)
-                                         : fmt::format("Rates are {}, not this site's", plan.origin);
+  std::vector<std::string_view> guessed;
+  for (const auto& each : plan.causes)
+    if (plan.is_own && each.guessed) guessed.push_back(cause_name(each.cause));
+  const std::string origin = !plan.is_own      ? fmt::format("Rates are {}, not this site's", plan.origin)
+                             : guessed.empty() ? fmt::format("Rates of {}", plan.origin)
+                                               : fmt::format("Rates of {}, those of {} with guesses",
+                                                             plan.origin, fmt::join(guessed, ", "));
   return fmt::format(
       "{} GPUs on {} hosts for {}: {:.0f} interruptions ({} to {}), {} of the time effective ({} to {}), {} "
       "({}). {}; {} inputs are guesses.",

@@ -28,6 +28,7 @@ class Planner {
 
  private:
   Result<void> check() const;
+  Result<void> check_sweeps(const Job& job) const;
   std::vector<History> drawn(const HistorySource& source) const;
   void look_for_spares(const HistorySource& source, const std::vector<History>& histories, Index wanted);
   void choose_interval();

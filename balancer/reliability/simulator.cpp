@@ -58,7 +58,10 @@ void Simulator::reset(const History& history) {
   is_drained_.assign(plant_.hosts, false);
   switch_out_.assign(plant_.switches.size(), false);
   cable_out_.assign(plant_.cables.size(), false);
-  for (Index i = 0; i < job_.crews; ++i) crews_.push(0);
+  // More crews than parts that may be out at once are never called.
+  const std::size_t crews = std::min<std::size_t>(
+      job_.crews, plant_.hosts + plant_.switches.size() + plant_.cables.size() + history.failures.size());
+  for (std::size_t i = 0; i < crews; ++i) crews_.push(0);
   drained_ = 0, size_ = job_.hosts;
   now_ = Hours(0);
   next_sweep_ = job_.sweeps.policy == SweepPolicy::every ? job_.sweeps.every : kNever;
@@ -228,15 +231,20 @@ void Simulator::take_domain(const Failure& failure) {
     const Hours length = repair();
     if (hit) take_host_out(host, length);
   }
+  bool above = false;  // a spine or a core of the job, which interrupts it as it does alone
   for (const Index each : domain.switches) {
     const bool hit = stream.uniform() < domain.share;
     const Hours length = repair();
     if (!hit) continue;
-    plant_.switches[each].part == PartClass::leaf ? take_leaf_out(each, length)
-                                                  : take_switch_out(each, length);
+    const Switch& what = plant_.switches[each];
+    what.part == PartClass::leaf ? take_leaf_out(each, length) : take_switch_out(each, length);
+    above = above || (what.part != PartClass::leaf && std::ranges::any_of(what.cables, [&](Index cable) {
+                        return state_.matters(plant_.cables[cable].bundle);
+                      }));
   }
   update_speed();
-  if (job_is_hit()) interrupt(kDomainCause);
+  const bool hit = job_is_hit();
+  if (hit || above) interrupt(kDomainCause);
 }
 
 /// A host of the job became unusable since the last call.

@@ -108,7 +108,7 @@ TEST(BalanceLab, WhatMakesNoSenseIsRefusedBeforeAPacketIsSent) {
   EXPECT_THAT(refusal({"--run", "--fail", "host1--leaf1"}), HasSubstr("only cable"));
   EXPECT_THAT(refusal({"--run", "--fail", "leaf1--spine7"}), HasSubstr("spine7"));
   EXPECT_THAT(refusal({"--weighted"}), HasSubstr("--weighted goes with --fabric"));
-  EXPECT_THAT(refusal({"--run", "--engine", "gpu"}), HasSubstr("expected auto, raw, verbs"));
+  EXPECT_THAT(refusal({"--run", "--engine", "gpu"}), HasSubstr("expected auto, raw, dpdk, verbs"));
   const auto no_device = lab.balance({"--collective", "ring", "--run", "--engine", "verbs"});
   EXPECT_EQ(no_device.status, 69) << no_device.output;
   EXPECT_THAT(no_device.errors, HasSubstr("no host of lab"));

@@ -93,19 +93,19 @@ Start& start() {
 /// rte_eal_init prints its usage on stdout and its last words on stderr; both are the program's.
 class Silence {
  public:
-  Silence() : nowhere_(std::fopen("/dev/null", "w")), out_(stdout), error_(stderr) {
-    if (nowhere_ != nullptr) stdout = stderr = nowhere_;
+  Silence() : out_(stdout), error_(stderr) {
+    // Never closed: another thread may be writing to it.
+    static std::FILE* const nowhere = std::fopen("/dev/null", "we");
+    if (nowhere != nullptr) stdout = stderr = nowhere;
   }
   Silence(const Silence&) = delete;
   Silence& operator=(const Silence&) = delete;
   ~Silence() {
     stdout = out_;
     stderr = error_;
-    if (nowhere_ != nullptr) std::fclose(nowhere_);
   }
 
  private:
-  std::FILE* nowhere_;
   std::FILE* out_;
   std::FILE* error_;
 };
@@ -220,7 +220,9 @@ uint32_t weft_dpdk_send(WeftDpdkPort* port, uint32_t queue, const void* const* f
   if (wanted == 0 || rte_pktmbuf_alloc_bulk(port->pool, buffers, wanted) != 0) return 0;
   for (std::uint32_t i = 0; i < wanted; ++i) {
     const auto size = static_cast<std::uint16_t>(sizes[i]);
-    std::memcpy(rte_pktmbuf_append(buffers[i], size), frames[i], size);
+    void* const place = rte_pktmbuf_append(buffers[i], size);
+    if (place == nullptr) return rte_pktmbuf_free_bulk(buffers, wanted), 0;
+    std::memcpy(place, frames[i], size);
   }
   const std::uint32_t taken = rte_eth_tx_burst(port->id, static_cast<std::uint16_t>(queue), buffers,
                                                static_cast<std::uint16_t>(wanted));

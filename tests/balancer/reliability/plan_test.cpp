@@ -73,6 +73,47 @@ TEST(Plan, ADomainIsAGroupToo) {
   EXPECT_NEAR(with->causes.back().interruptions.mean, 6, 1e-9);
 }
 
+TEST(Plan, ADomainInterruptsByTheMembersThatItHits) {
+  const auto fabric = make_clos({.name = "d", .leaves = 4, .spines = 2, .hosts_per_leaf = 4});
+  FailureDomain rare{
+      .name = "rack", .kind = "rack", .members = {}, .events = 1000, .exposure = Hours(54 * 24)};
+  rare.repair = Hours(1), rare.share = Fraction(0.001);
+  for (std::size_t i = 0; i < 4; ++i) rare.members.push_back(fabric->hosts()[i]);
+  const auto of_hosts = make_plan(make_plant(*fabric, {rare}, 8), rates_with(0), request_of(8));
+  ASSERT_TRUE(of_hosts);
+  EXPECT_NEAR(of_hosts->causes.back().interruptions.mean, 4, 0.1) << "one in 250 of them hits a host";
+  // A spine that fails alone interrupts the job; so does one of a domain.
+  auto spine = rare;
+  spine.members = {*fabric->find_node("spine1")}, spine.share = Fraction(1), spine.events = 50;
+  auto request = request_of(8);
+  request.job.spares = 0;
+  const auto above = make_plan(make_plant(*fabric, {spine}, 8), rates_with(0), request);
+  ASSERT_TRUE(above);
+  EXPECT_NEAR(above->causes.back().interruptions.mean, 50, 0.1);
+  EXPECT_GT(static_cast<double>(above->restarts) / 100, 40) << "in the simulation too";
+}
+
+TEST(Plan, OfPartsThatAgeTheShareLiesInItsInterval) {
+  auto rates = files::published_rates();
+  for (auto& each : rates.classes)
+    if (each.part == PartClass::gpu) each.ageing = files::Ageing{.shape = 0.3, .age = Hours(0)};
+  const auto plan = make_plan(wide_plant(), rates, request_of(64));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_GE(plan->effective.mean, plan->effective.low);
+  EXPECT_LE(plan->effective.mean, plan->effective.high);
+}
+
+TEST(Plan, HugeNumbersOfCrewsAndSweepsAreNoTroubleOrRefused) {
+  auto request = request_of(64);
+  request.job.crews = 4'000'000'000U;
+  EXPECT_TRUE(make_plan(wide_plant(), rates_with(0), request));
+  request.job.sweeps.policy = SweepPolicy::every;
+  request.job.sweeps.every = Hours(0.04), request.length = Hours(24 * 365);
+  const auto refused = make_plan(wide_plant(), rates_with(0), request);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("sweeps"));
+}
+
 TEST(Plan, TheFirstLineNamesRatesThatAreNotTheSitesAndGuesses) {
   auto request = request_of(64);
   request.guesses = {"--detect 60 s"};
