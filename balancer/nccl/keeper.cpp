@@ -261,14 +261,17 @@ void Keeper::connect(TrackedQp& tracked, const ibv_qp_attr& attributes, bool is_
 void Keeper::see_queue(TrackedQp& tracked, ibv_qp* qp) {
   ibv_qp_attr now{};
   ibv_qp_init_attr made_with{};
-  if (calls_.library.query_qp(qp, &now, IBV_QP_CAP, &made_with) == 0) {
+  const bool knows_room = calls_.library.query_qp(qp, &now, IBV_QP_CAP, &made_with) == 0;
+  if (knows_room) {
     tracked.all_signaled = made_with.sq_sig_all != 0;
     tracked.state.room = {made_with.cap.max_send_wr, made_with.cap.max_send_sge,
                           made_with.cap.max_inline_data};
   }
   ibv_qp_ex* const extended = calls_.qp_to_qp_ex == nullptr ? nullptr : calls_.qp_to_qp_ex(qp);
   tracked.post = wrap_context(qp->context);
-  tracked.state.unseen = tracked.post == nullptr || (extended != nullptr && extended->wr_start != nullptr);
+  // Held posts need the room of its queue.
+  tracked.state.unseen =
+      !knows_room || tracked.post == nullptr || (extended != nullptr && extended->wr_start != nullptr);
   if (tracked.post != nullptr && !qp_table().insert(&tracked)) tracked.state.unseen = true;
 }
 

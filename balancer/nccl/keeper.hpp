@@ -73,7 +73,8 @@ class Keeper {
   std::string note_;
   std::uint32_t left_out_ = 0;
   bool has_thread_ = false;
-  bool changed_ = false;  // since it was last told
+  bool changed_ = false;         // since it was last told
+  std::uint32_t under_way_ = 0;  // moves
   Clock::time_point read_next_;
   Clock::time_point told_;
 };

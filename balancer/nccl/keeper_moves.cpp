@@ -23,6 +23,7 @@ constexpr milliseconds kRefusedList{200};  // until one that was refused is read
 constexpr milliseconds kMaxHold{1000};
 /// Posts that ask for no completion have ended, where the queue pair was quiet so long.
 constexpr milliseconds kQuiet{50};
+constexpr std::uint32_t kMaxUnderWay = 16;
 /// Who answers posts credits of 64 bytes at most (NCCL 2.28, net_ib.cc); who sends, chunks of data.
 constexpr std::uint32_t kMinData = 4096;
 
@@ -70,6 +71,8 @@ bool Keeper::tick(Clock::time_point now) {
   {
     const std::scoped_lock lock(control_);
     read_labels(now);
+    under_way_ = static_cast<std::uint32_t>(std::ranges::count_if(
+        all_, [](const auto& one) { return one->state.record.move == steer::Move::under_way; }));
   }
   // The job's own calls come between two queue pairs. One that takes another's place meanwhile is seen next
   // time.
@@ -103,10 +106,14 @@ bool Keeper::step(TrackedQp& tracked, Clock::time_point now) {
              state.tried != labels_.generation) {
     const steer::PairLabels* pair = nullptr;
     const auto label = label_of(tracked, &pair);
-    if (!label) return false;
+    if (!label || label == state.record.label) {
+      state.tried = labels_.generation;
+      return false;
+    }
+    if (under_way_ >= kMaxUnderWay) return true;  // each holds memory for a whole send queue
     state.tried = labels_.generation;
     state.peer_lids = pair->peer_lids;
-    if (label != state.record.label) start_move(tracked, *label, now);
+    start_move(tracked, *label, now);
   }
   return state.record.move == steer::Move::under_way;
 }
@@ -118,9 +125,10 @@ void Keeper::start_move(TrackedQp& tracked, PathLabel label, Clock::time_point n
   if (!state.peer_lids && rdma::relabel_by_device(calls_.library, tracked.qp, label))
     return end_move(tracked, steer::Move::done);
   if (state.unseen) return end_move(tracked, steer::Move::unseen);
+  auto held = std::make_unique<HeldPosts>(state.room);  // first: where there is no memory, nothing moves
   state.held_since = now;
   state.record.move = steer::Move::under_way;
-  auto held = std::make_unique<HeldPosts>(state.room);
+  ++under_way_;
   const std::scoped_lock lock(tracked.posting);
   tracked.held = std::move(held);
   tracked.holding = true;

@@ -89,7 +89,7 @@ class Explanation {
     for (const LostDump& lost : input_->lost)
       if (told_.missing.size() < 12) told_.missing.push_back(fmt::format("{}: {}", lost.file, lost.why));
     if (!without_dump_.empty())
-      told_.missing.push_back(fmt::format("of {} of {} ranks no dump can be used: {}", without_dump_.size(),
+      told_.missing.push_back(fmt::format("no usable dump of {} of {} ranks: {}", without_dump_.size(),
                                           job_.ranks().size(), rank_list(without_dump_)));
   }
 

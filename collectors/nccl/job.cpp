@@ -145,14 +145,15 @@ void Job::take_entries() {
 void Job::take_ras(const RasReport& ras) {
   remarks_.insert(remarks_.end(), ras.remarks.begin(), ras.remarks.end());
   bool placed = false;
+  std::map<std::uint64_t, std::size_t> of_each_size;
+  for (const RasCommunicator& communicator : ras.communicators)
+    if (communicator.size) ++of_each_size[*communicator.size];
   for (const RasCommunicator& communicator : ras.communicators) {
     if (!communicator.size) continue;
     const auto of_size = [&](const JobGroup& group) {
       return group.members_known && group.members.size() == *communicator.size;
     };
-    if (std::ranges::count_if(groups_, of_size) != 1 ||
-        std::ranges::count(ras.communicators, communicator.size, &RasCommunicator::size) != 1)
-      continue;
+    if (std::ranges::count_if(groups_, of_size) != 1 || of_each_size.at(*communicator.size) != 1) continue;
     const JobGroup& group = *std::ranges::find_if(groups_, of_size);
     placed = true;
     std::set<Rank> told;
@@ -167,10 +168,11 @@ void Job::take_ras(const RasReport& ras) {
   if (!placed)
     remarks_.emplace_back(
         "RAS: no communicator is as large as just one process group: its ranks are not known");
+  std::multimap<std::pair<std::string, std::optional<std::uint64_t>>, Rank> at_place;
+  for (const auto& [rank, place] : places_) at_place.emplace(std::pair(place.host, place.pid), rank);
   for (const RasProcess& process : ras.processes)
-    for (const auto& [rank, place] : places_)
-      if (place.pid == process.pid && place.host == process.host)
-        ras_[rank] = std::max(ras_[rank], process.state);
+    for (auto [at, end] = at_place.equal_range({process.host, process.pid}); at != end; ++at)
+      ras_[at->second] = std::max(ras_[at->second], process.state);
 }
 
 void Job::take_places(const HangInput& input) {

@@ -256,7 +256,9 @@ class PickleMachine {
     if (!has(2)) return false;
     const DumpValue arguments = stack_.back();
     const DumpValue list = tree_.first(arguments);
-    if (!stack_[stack_.size() - 2].is(Kind::builder) || tree_.size(arguments) != 1 || !list.is(Kind::list))
+    std::size_t count = 0;  // of a huge tuple no more are looked at
+    tree_.items(arguments, [&](const DumpValue&) { return ++count < 2; });
+    if (!stack_[stack_.size() - 2].is(Kind::builder) || count != 1 || !list.is(Kind::list))
       return refuse("a call that no dump of PyTorch makes: refused");
     stack_.resize(stack_.size() - 2);
     return push(list);

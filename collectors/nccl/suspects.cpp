@@ -31,7 +31,8 @@ bool same_size_everywhere(std::string_view name) {
 /// What differs between two ranks' operations and must not; empty: nothing.
 std::string difference(const Operation& a, const Operation& b) {
   if (a.name != b.name) return "operation";
-  if (a.input_type != b.input_type) return "data type";
+  // A rank that scatters nothing has no input.
+  if (!a.input_type.empty() && !b.input_type.empty() && a.input_type != b.input_type) return "data type";
   if (same_size_everywhere(a.name) && a.input_elements != b.input_elements) return "size";
   return {};
 }
@@ -75,7 +76,7 @@ class GroupSuspects {
       Suspicion made{.cause = dead ? HangCause::dead : HangCause::host, .ranks = ranks};
       made.sentence =
           dead ? fmt::format(
-                     "{} {} dead: no dump, and RAS reached it for {} s no more; the others "
+                     "{} {} dead: no dump, and RAS has not reached it for {} s; the others "
                      "wait in {}",
                      names(*job_, ranks), ranks.size() == 1 ? "is" : "are", kRasDeadAfterS, at(*group_))
                : fmt::format(
@@ -178,8 +179,9 @@ class GroupSuspects {
     std::vector<Rank> late;
     for (const Member& member : group_->members) {
       if (member.entered < *group_->hangs_at || !member.has_dump) continue;
-      ++entered;
       const bool here = member.blocked == group_->hangs_at;
+      if (here && member.entry->state == EntryState::scheduled && !tells_starts(member.rank)) continue;
+      ++entered;
       if (here && member.entry->state == EntryState::scheduled && !is_held_up(member))
         late.push_back(member.rank);
       else
@@ -195,6 +197,14 @@ class GroupSuspects {
     for (std::size_t i = 0; i < std::min(late.size(), kMaxTold); ++i)
       made.evidence.push_back(fmt::format("{}: scheduled, not started", job_->name_of(late[i])));
     return made;
+  }
+
+  /// Without TORCH_NCCL_ENABLE_TIMING an entry is scheduled until it is completed.
+  bool tells_starts(Rank rank) const {
+    const FlightDump* dump = job_->dump_of(rank);
+    return dump != nullptr && std::ranges::any_of(dump->entries, [](const FlightEntry& entry) {
+             return entry.started > 0 || entry.state == EntryState::started;
+           });
   }
 
   /// By something else that it queued before.
