@@ -237,6 +237,29 @@ TEST(Hang, ShapesOfEqualSizeAndSizesOfAnAllToAllAreNoMismatch) {
   EXPECT_EQ(told.cause, HangCause::unknown) << told.sentence;
 }
 
+TEST(Hang, WhoScattersNothingIsNoMismatch) {
+  Operation root{"nccl:scatter", 64, 16, "Float", "Float"}, other{"nccl:scatter", 0, 16, "", "Float"};
+  const auto told = told_of(four({{0, {{.operation = root}}},
+                                  {1, {{.operation = other}}},
+                                  {2, {{.operation = other}}},
+                                  {3, {{.numbers = {1, 2}, .open = 0, .operation = other}}}}));
+  EXPECT_EQ(told.cause, HangCause::never_entered) << told.sentence;
+  EXPECT_THAT(told.ranks, ElementsAre(3));
+}
+
+TEST(Hang, WhereNobodyTellsOfStartsNoGpuIsSaidToHaveNeverStarted) {
+  // A broadcast that a link cuts: who is before it completed it, who is behind is scheduled.
+  const Operation broadcast{"nccl:broadcast", 64, 64, "Float", "Float"};
+  auto input = four({{0, {{.open = 0, .operation = broadcast}}},
+                     {1, {{.open = 0, .operation = broadcast}}},
+                     {2, {{.open = 0, .operation = broadcast}}},
+                     {3, {{.operation = broadcast}}}});
+  for (RankDump& dump : input.dumps)
+    for (FlightEntry& entry : dump.dump.entries)
+      if (entry.state == EntryState::started) entry.state = EntryState::scheduled;
+  EXPECT_NE(told_of(input).cause, HangCause::host) << told_of(input).sentence;
+}
+
 TEST(Hang, TwoRanksThatDisagreeAreBothNamed) {
   HangInput input;
   for (Rank rank : {0, 1}) input.dumps.push_back(dump_of(rank, {{.members = {0, 1}}}));
