@@ -294,6 +294,14 @@ int main(int argc, char** argv) {
     goes_on = goes_on || to.under_way + from.under_way > 0;
     std::this_thread::sleep_for(options.pause);
   }
+  // Who ends first takes its queue pairs with it, and what its neighbours wait for is never acknowledged.
+  for (const int neighbour : {next, before}) {
+    const timeval patience{.tv_sec = 30, .tv_usec = 0};
+    setsockopt(neighbour, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    (void)!write(neighbour, "e", 1);
+  }
+  char ended = 0;
+  for (const int neighbour : {next, before}) (void)!read(neighbour, &ended, 1);
   std::uint64_t came = 0;
   for (const std::uint64_t messages : from.done) came += messages;
   std::printf("%llu %llu %llu\n", static_cast<unsigned long long>(came),
