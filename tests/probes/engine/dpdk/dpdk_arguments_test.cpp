@@ -68,8 +68,9 @@ TEST(DpdkArguments, ARingHoldsWholeFramesOfTheMtu) {
             "iface=p1,framesz=2048,blocksz=4096,framecnt=4096,qdisc_bypass=0");
   EXPECT_EQ(settings_of(kUsualArguments, 4200),
             "iface=p1,framesz=8192,blocksz=8192,framecnt=2048,qdisc_bypass=0");
-  EXPECT_EQ(settings_of(kUsualArguments, 65535),
-            "iface=p1,framesz=131072,blocksz=131072,framecnt=128,qdisc_bypass=0");
+  EXPECT_EQ(settings_of(kUsualArguments, 32'000),
+            "iface=p1,framesz=32768,blocksz=32768,framecnt=512,qdisc_bypass=0");
+  EXPECT_THAT(settings_of(kUsualArguments, 65535), HasSubstr("DPDK's buffers hold an MTU of 32670 at most"));
 }
 
 TEST(DpdkArguments, ARingIsNoLargerThanMayBeLocked) {
