@@ -27,6 +27,7 @@ struct HeldPosts::Kept {
 HeldPosts::HeldPosts(const QueueRoom& room)
     : room_{std::clamp<std::uint32_t>(room.posts, 1, kMaxPosts),
             std::clamp<std::uint32_t>(room.pieces, 1, kMaxPieces), std::min(room.inline_bytes, kMaxInline)},
+      limit_(room_.posts),
       kept_(std::make_unique<Kept>()) {
   kept_->posts.resize(room_.posts);
   kept_->pieces.resize(std::size_t{room_.posts} * room_.pieces);
@@ -35,10 +36,14 @@ HeldPosts::HeldPosts(const QueueRoom& room)
 
 HeldPosts::~HeldPosts() = default;
 
+void HeldPosts::leave_room_for(std::uint64_t under_way) noexcept {
+  limit_ = room_.posts - static_cast<std::uint32_t>(std::min<std::uint64_t>(under_way, room_.posts));
+}
+
 int HeldPosts::take(ibv_send_wr* chain, ibv_send_wr** bad) noexcept {
   for (ibv_send_wr* post = chain; post != nullptr; post = post->next) {
     if (bad != nullptr) *bad = post;
-    if (used_ == kept_->posts.size()) return ENOMEM;
+    if (used_ >= limit_) return ENOMEM;
     if (post->num_sge < 0 || static_cast<std::uint32_t>(post->num_sge) > room_.pieces) return EINVAL;
     ibv_sge* pieces = &kept_->pieces[used_ * room_.pieces];
     std::copy_n(post->sg_list, post->num_sge, pieces);

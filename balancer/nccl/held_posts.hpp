@@ -29,6 +29,8 @@ class HeldPosts {
   /// As ibv_post_send: 0; ENOMEM where the send queue would be full, EINVAL for what it would not take, with
   /// `bad` the first that is not taken.
   int take(ibv_send_wr* chain, ibv_send_wr** bad) noexcept;
+  /// So many posts are in the queue already: it holds that many fewer.
+  void leave_room_for(std::uint64_t under_way) noexcept;
   std::size_t size() const { return used_; }
   /// Gives each to `post` in order, until that refuses one (not 0); what it said then.
   int give(const std::function<int(ibv_send_wr*)>& post);
@@ -36,6 +38,7 @@ class HeldPosts {
  private:
   struct Kept;
   QueueRoom room_;
+  std::uint32_t limit_ = 0;  // posts
   std::unique_ptr<Kept> kept_;
   std::size_t used_ = 0;
 };

@@ -60,6 +60,7 @@ class Keeper {
   void start_move(TrackedQp& tracked, PathLabel label, Clock::time_point now);
   void finish_move(TrackedQp& tracked, Clock::time_point now);
   void end_move(TrackedQp& tracked, steer::Move how);
+  void fail_queue_pair(TrackedQp& tracked);
   void start_thread();
   void publish(Clock::time_point now);
 

@@ -147,7 +147,12 @@ void Keeper::finish_move(TrackedQp& tracked, Clock::time_point now) {
     return;
   }
   const auto moved = rdma::relabel(calls_.library, tracked.qp, state.wanted, state.peer_lids);
-  if (!moved) note_ = moved.error().message;
+  if (!moved) {
+    note_ = moved.error().message;
+    // Left in SQD it would take posts and never send them: the program must see that it failed.
+    const auto is = rdma::state_of_qp(calls_.library, tracked.qp);
+    if (!is || is->qp_state == IBV_QPS_SQD) fail_queue_pair(tracked);
+  }
   end_move(tracked, moved ? steer::Move::done : steer::Move::refused);
 }
 
@@ -166,6 +171,10 @@ void Keeper::end_move(TrackedQp& tracked, steer::Move how) {
   const std::scoped_lock lock(tracked.posting);
   if (release(tracked) == 0) return;
   // The program was told that these are posted: it must see that they are not.
+  fail_queue_pair(tracked);
+}
+
+void Keeper::fail_queue_pair(TrackedQp& tracked) {
   ibv_qp_attr failed{};
   failed.qp_state = IBV_QPS_ERR;
   calls_.library.modify_qp(tracked.qp, &failed, IBV_QP_STATE);

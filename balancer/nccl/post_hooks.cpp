@@ -72,7 +72,13 @@ int hooked_post_send(ibv_qp* qp, ibv_send_wr* chain, ibv_send_wr** bad) noexcept
     return wrapped == nullptr ? EINVAL : wrapped->post_send.load(std::memory_order_relaxed)(qp, chain, bad);
   }
   const std::scoped_lock lock(tracked->posting);
-  if (tracked->holding) return tracked->held->take(chain, bad);
+  if (tracked->holding) {
+    // What does not come to rest still fills the queue when the held posts follow. Posts without a completion
+    // before one with it are not counted.
+    const std::uint64_t posted = tracked->posted, completed = tracked->completed;
+    tracked->held->leave_room_for(posted - std::min(completed, posted) + tracked->unanswered);
+    return tracked->held->take(chain, bad);
+  }
   const int error = tracked->post(qp, chain, bad);
   count_posts(*tracked, chain, error == 0 ? nullptr : (bad == nullptr ? chain : *bad));
   return error;

@@ -61,6 +61,12 @@ class Explanation {
         told_.missing.push_back(
             fmt::format("{} queue pairs have work that is not acknowledged: ask again once this is mended",
                         qps_.stalled()));
+    } else if (const auto silent = may_be_dead(); qps_.stalled() > 0 && !silent.empty()) {
+      conclude(HangCause::unknown,
+               fmt::format("unknown, because {} queue pairs have work that nobody acknowledges, and {} of {} "
+                           "ranks left no dump: where a process is dead, its peers wait like this, too; RAS "
+                           "(--ras) tells who lives",
+                           qps_.stalled(), silent.size(), job_.ranks().size()));
     } else if (qps_.stalled() > 0) {
       blame_network(false);
     } else if (const auto slow = find_slow_ranks(job_); slow && (moves || !found_.group)) {
@@ -91,6 +97,13 @@ class Explanation {
     if (!without_dump_.empty())
       told_.missing.push_back(fmt::format("no usable dump of {} of {} ranks: {}", without_dump_.size(),
                                           job_.ranks().size(), rank_list(without_dump_)));
+  }
+
+  /// Ranks of which there is no dump, and that RAS does not say to answer.
+  std::vector<Rank> may_be_dead() const {
+    auto silent = without_dump_;
+    std::erase_if(silent, [this](Rank rank) { return job_.ras_of(rank) == RasState::answers; });
+    return silent;
   }
 
   void blame_rank(const Suspicion& suspicion) {
