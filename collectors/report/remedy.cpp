@@ -54,8 +54,10 @@ std::string of_cable(const Trouble& trouble, Cause cause) {
           "then replace the cable; where all are right, look for a rate limit at {}",
           ends(trouble), sender(trouble));
     case Cause::congestion:
-      return fmt::format("look for other traffic through {} (jobs, storage, an incast); nothing is broken",
-                         sender(trouble));
+      return fmt::format(
+          "look for other traffic through {} (jobs, storage, an incast); without any, its rate comes "
+          "and goes: treat it as faulty",
+          sender(trouble));
     case Cause::delay:
       return fmt::format(
           "look for full queues at {}: other traffic, pause frames; where there are none, "

@@ -102,7 +102,10 @@ class DelaySearch {
       parts = fit_with(rows_.joint_bases());
     }
     weigh_bases(parts);
-    for (const Part& part : parts) {
+    for (Part& part : parts) {
+      std::vector<std::uint32_t> at_work;
+      for (const DelayFit::Active& active : part.actives) at_work.push_back(active.column);
+      list_sides(part.causes, at_work);
       std::set<ChannelId> blamed;
       for (const DelayFit::Active& active : part.actives)
         for (const auto& option : part.causes[active.column].options)

@@ -79,14 +79,16 @@ class Collector {
     add_sum({there, back}, cost_);
   }
 
-  void add_sum(const std::vector<ChannelId>& channels, double cost) {
+  Entries sum_of(const std::vector<ChannelId>& channels) const {
     std::map<std::uint32_t, double> sum;
     for (const ChannelId channel : channels)
       for (const auto& entry : of_channel_[channel.value()]) sum[entry.row] += entry.weight;
     Entries entries;
     for (const auto& [row, weight] : sum) entries.push_back({row, weight});
-    add(std::move(entries), channels, cost);
+    return entries;
   }
+
+  void add_sum(const std::vector<ChannelId>& channels, double cost) { add(sum_of(channels), channels, cost); }
 
   /// Its channels by where they lead and which way, and all that come in or go out.
   void add_sides(NodeId node) {
@@ -116,9 +118,17 @@ class Collector {
     if (channels.size() < 2 || !std::ranges::all_of(channels, suspect)) return;
     std::set<std::size_t> single;
     for (const ChannelId channel : channels) single.insert(known_.at(shape_of(of_channel_[channel.value()])));
-    // One cause already; or a switch with two neighbours, whose cables are each other's alternative.
-    if (single.size() < 2 || (single.size() == 2 && mixes_cables(node, single))) return;
-    add_sum(channels, cost_ + kRareSide);
+    if (single.size() < 2) return;  // one cause already
+    if (single.size() == 2 && mixes_cables(node, single))
+      add_to_cables(channels);
+    else
+      add_sum(channels, cost_ + kRareSide);
+  }
+
+  /// A switch with two neighbours: its cables are each other's alternative, and rather than the whole side.
+  void add_to_cables(const std::vector<ChannelId>& side) {
+    if (const auto at = known_.find(shape_of(sum_of(side))); at != known_.end())
+      causes_[at->second].sides.push_back(side);
   }
 
   bool mixes_cables(NodeId node, const std::set<std::size_t>& single) const {
@@ -162,6 +172,22 @@ std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows
                                      const std::vector<std::uint32_t>& seen,
                                      const std::vector<std::uint32_t>& late) {
   return Collector(fabric, rows, seen, late).collect();
+}
+
+void list_sides(std::vector<DelayCause>& causes, const std::vector<std::uint32_t>& at_work) {
+  for (const std::uint32_t c : at_work) {
+    std::set<ChannelId> own;
+    for (const auto& option : causes[c].options) own.insert(option.begin(), option.end());
+    const auto shares = [&](std::uint32_t other) {
+      return other != c && std::ranges::any_of(causes[other].options, [&](const auto& option) {
+               return std::ranges::any_of(option, [&](ChannelId id) { return own.contains(id); });
+             });
+    };
+    if (!std::ranges::any_of(at_work, shares)) continue;
+    auto& cause = causes[c];
+    cause.options.insert(cause.options.end(), cause.sides.begin(), cause.sides.end());
+    cause.sides.clear();
+  }
 }
 
 bool has_shared_channel(const DelayRows& rows, const std::vector<std::uint32_t>& seen) {

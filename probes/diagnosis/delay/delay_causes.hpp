@@ -18,6 +18,9 @@ namespace weft::diagnosis {
 
 struct DelayCause {
   std::vector<std::vector<ChannelId>> options;  // one of them is true, if the cause is; ids ascending in each
+  // All ways in or out of a switch with two neighbours: they add the same as both ways of one of its cables,
+  // and are listed where one of the four is late on its own account, too.
+  std::vector<std::vector<ChannelId>> sides;
   bool shared =
       false;  // or all paths of a length take longer, which can be told of none where options are empty
   DelayFit::Column column;  // rows of DelayRows
@@ -27,6 +30,10 @@ struct DelayCause {
 std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows,
                                      const std::vector<std::uint32_t>& seen,
                                      const std::vector<std::uint32_t>& late);
+
+/// To the options of each cause at work whose channels another one at work has too: its sides. Two channels
+/// late by different times are then no rarer than two equal ones and a third.
+void list_sides(std::vector<DelayCause>& causes, const std::vector<std::uint32_t>& at_work);
 
 /// Some channel is on every round trip of each length that crosses it: nothing tells its delay from theirs.
 bool has_shared_channel(const DelayRows& rows, const std::vector<std::uint32_t>& seen);

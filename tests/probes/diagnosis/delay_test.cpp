@@ -265,6 +265,21 @@ TEST(Delays, OfACableBetweenSwitchesWithTwoNeighboursAreASetOfBothCables) {
   EXPECT_EQ(diagnosis.account.late.open, diagnosis.account.late.all);
 }
 
+/// What all round trips over the spine add is 1.5 ms each way, and 1.5 ms more on one way of two cables.
+TEST(Delays, OfTwoChannelsOutOfASwitchWithTwoNeighboursHoldBothWaysOutInTheirSets) {
+  RoundTrips run(clos(2, 2), 1);
+  run.delay[run.channel("spine2->leaf1")] = 1500;
+  run.delay[run.channel("spine2->leaf2")] = 3000;
+  run.probe(100, false);
+  const Diagnosis diagnosis = run.diagnosed();
+  std::set<std::vector<ChannelId>> options;
+  for (const auto& set : diagnosis.sets) options.insert(set.alternatives.begin(), set.alternatives.end());
+  std::vector ways_out{run.channel("spine2->leaf1"), run.channel("spine2->leaf2")};
+  std::ranges::sort(ways_out);
+  EXPECT_TRUE(options.contains(ways_out));
+  EXPECT_TRUE(options.contains({run.channel("spine2->leaf2")}));
+}
+
 TEST(Delays, ThatAHostOnItsOwnMayAddHoldTheCableInTheirSet) {
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
     RoundTrips run(*make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 1}), seed);
