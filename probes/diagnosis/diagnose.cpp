@@ -155,6 +155,24 @@ void note_failing_loss(const Fabric& fabric, const ChannelLoss& loss, Diagnosis&
       note(diagnosis.fabric, any);
 }
 
+/// Coverage; and notes the smallest loss that would have shown.
+Coverage reach_of(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
+                  Report& report) {
+  std::size_t longest = 0;  // path, in channels
+  for (const Observation& probe : observations.probes) {
+    if (probe.sent == 0) continue;
+    report.sensitivity().size = std::max(report.sensitivity().size.value_or(Bytes(0)), probe.size);
+    longest =
+        std::max(longest, observations.paths.channels(observations.paths.paths(probe.path).front()).size());
+  }
+  // However many packets: what the channels of a path may lose together hides that one of them loses it
+  // alone.
+  const double background = background_of(observations, report.account().lost);
+  if (const auto shown = least_loss_shown(packets_over(fabric, observations), background))
+    report.sensitivity().loss = std::max(*shown, tolerance.loss.value() * static_cast<double>(longest));
+  return coverage_of(fabric, observations, background);
+}
+
 }  // namespace
 
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
@@ -173,19 +191,8 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();
   report_signs(fabric, observations, report);
-  std::size_t longest = 0;  // path, in channels
-  for (const Observation& probe : observations.probes) {
-    if (probe.sent == 0) continue;
-    report.sensitivity().size = std::max(report.sensitivity().size.value_or(Bytes(0)), probe.size);
-    longest =
-        std::max(longest, observations.paths.channels(observations.paths.paths(probe.path).front()).size());
-  }
-  // However many packets: what the channels of a path may lose together hides that one of them loses it
-  // alone.
-  const double background = background_of(observations, report.account().lost);
-  if (const auto shown = least_loss_shown(packets_over(fabric, observations), background))
-    report.sensitivity().loss = std::max(*shown, tolerance.loss.value() * static_cast<double>(longest));
-  auto assessment = std::move(report).finish(coverage_of(fabric, observations, background));
+  auto assessment = std::move(report).finish(options.reach ? reach_of(fabric, observations, tolerance, report)
+                                                           : Coverage{});
   note_labels(observations, assessment.diagnosis.links);
   return assessment;
 }

@@ -47,6 +47,8 @@ struct AssessOptions {
   /// Added to the prior log odds of losses, in nats, where a fault is less likely than in a fabric of which
   /// nothing is known yet: one that was looked at a moment ago.
   double log_prior = 0;
+  /// Whether coverage and the smallest loss that would have shown are asked for, too.
+  bool reach = true;
   /// Asked now and then; from when it is true on, the search for causes of losses ends with what it has: what
   /// was not held against all that may explain the same by then is left open. Empty: it takes its time.
   std::function<bool()> is_over = {};

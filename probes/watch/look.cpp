@@ -318,7 +318,7 @@ diagnosis::Assessment Looker::assess(const ScaleSums& sums, const Left& left, co
   const auto look_at = [&](const std::vector<bool>& suspected) {
     fill(sums, left, delays, suspected);
     return diagnosis::assess(*fabric_, observations_, tolerance_,
-                             {.purpose = purpose, .log_prior = log_prior(between)});
+                             {.purpose = purpose, .log_prior = log_prior(between), .reach = false});
   };
   const auto suspected = delays == nullptr ? suspects(sums) : std::vector<bool>();
   auto assessment = look_at(suspected);
