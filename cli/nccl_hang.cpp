@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
@@ -24,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxDumps = 200'000;  // files of a directory: above any job so far
 constexpr Bytes kMaxFileBytes(512'000'000);
+constexpr std::chrono::seconds kBetweenAnswers(2);  // collectives of training take less
 
 constexpr const char* kExamples =
     "  weft nccl hang traces/                   # nccl_trace_rank_0, nccl_trace_rank_1 ...\n"
@@ -87,15 +90,28 @@ Result<void> read_dumps(const fs::path& folder, nccl::HangInput& input) {
   return {};
 }
 
-/// RAS that does not answer, or answers nonsense, is told and is no reason to end.
+Result<nccl::RasReport> read_report(const std::string& place, const RasPlace& from) {
+  WEFT_TRY(const auto text, from.is_file ? files::read_text_file(place, kMaxFileBytes) : ask_ras(from));
+  return nccl::parse_ras(text);
+}
+
+/// RAS that does not answer, or answers nonsense, is told and is no reason to end. One that counts
+/// collectives is asked again: a job that moves launches more of them.
 Result<void> read_ras(const std::string& place, nccl::HangInput& input) {
   WEFT_TRY(const auto from, find_ras(place));
-  const auto text = from.is_file ? files::read_text_file(place, kMaxFileBytes) : ask_ras(from);
-  auto report = text ? nccl::parse_ras(*text) : Result<nccl::RasReport>(pass_on(text));
-  if (report)
-    input.ras = *std::move(report);
-  else
+  auto report = read_report(place, from);
+  if (!report) {
     input.lost.push_back({"RAS " + place, std::nullopt, outside_text(report.error().message)});
+    return {};
+  }
+  input.ras = *std::move(report);
+  const auto counts = [](const nccl::RasCommunicator& communicator) {
+    return std::ranges::any_of(communicator.ranks,
+                               [](const auto& rank) { return rank.launched.has_value(); });
+  };
+  if (from.is_file || !std::ranges::any_of(input.ras->communicators, counts)) return {};
+  std::this_thread::sleep_for(kBetweenAnswers);
+  if (auto later = read_report(place, from)) input.ras_later = *std::move(later);
   return {};
 }
 

@@ -21,6 +21,8 @@ constexpr std::size_t kMaxOperations = 100'000;
 constexpr std::size_t kMaxName = 256;  // bytes that are kept of a name
 constexpr std::uint64_t kKnownMinor = 10;
 constexpr std::uint64_t kMinMinor = 2;
+/// The watchdog looks at what is under way each 100 ms (ProcessGroupNCCL, kWatchdogThreadSleepMillis).
+constexpr std::int64_t kMaxUnretired = 2'000'000'000;
 
 template <class T>
 std::optional<T> number_in(std::string_view text) {
@@ -57,6 +59,7 @@ struct RawEntry {
   DumpValue input_types;
   DumpValue output_types;
   std::string_view state;
+  bool tells_retired = false;
 };
 
 class DumpDecoder {
@@ -194,6 +197,9 @@ class DumpDecoder {
       raw.entry.state = EntryState::completed;
     else
       return refuse("state", "scheduled, started or completed");
+    FlightEntry& entry = raw.entry;
+    entry.in_call = entry.state == EntryState::completed && raw.tells_retired && !entry.retired &&
+                    entry.completed - entry.created > kMaxUnretired;
     if (!take_group(raw)) return false;
     raw.entry.operation = operation_of(raw);
     if (!why_.empty()) return false;
@@ -240,6 +246,7 @@ class DumpDecoder {
     } else if (key == "is_p2p" || key == "retired") {
       if (!value.is(Kind::truth)) return static_cast<void>(refuse("is_p2p, retired", "true or false"));
       (key == "retired" ? entry.retired : entry.is_p2p) = value.whole != 0;
+      raw.tells_retired = raw.tells_retired || key == "retired";
     }
   }
 

@@ -12,6 +12,8 @@
 namespace weft::nccl {
 namespace {
 
+constexpr std::size_t kMaxCalls = 4;  // that have not returned, told one by one
+
 constexpr std::array<std::pair<HangCause, std::string_view>, 10> kNames{{
     {HangCause::none, "none"},
     {HangCause::never_entered, "never_entered"},
@@ -54,9 +56,14 @@ class Explanation {
     told_.missing = job_.remarks();
     for (std::string& remark : qps_.remarks()) told_.missing.push_back(std::move(remark));
     tell_missing_dumps();
-    const bool moves = qps_.moving() > 0;
+    const bool went_on = found_.group && job_.groups()[*found_.group].went_on;
+    const bool moves = qps_.moving() > 0 || went_on;
     if (found_.suspicion && !moves) {
       blame_rank(*found_.suspicion);
+      if (found_.suspicion->cause == HangCause::never_entered && !input_->ras_later)
+        told_.missing.emplace_back(
+            "whether the job moves by now: dumps do not say when they were taken, NCCL's RAS (--ras "
+            "HOST:PORT) does");
       if (qps_.stalled() > 0)
         told_.missing.push_back(
             fmt::format("{} queue pairs have work that is not acknowledged: ask again once this is mended",
@@ -73,12 +80,17 @@ class Explanation {
       blame_slow(*slow);
     } else if (qps_.busy() > 0) {
       blame_network(true);
+    } else if (went_on) {
+      conclude(
+          HangCause::none,
+          fmt::format("nothing hangs: all {} ranks of {} went on to further collectives while RAS was asked",
+                      job_.groups()[*found_.group].members.size(), job_.groups()[*found_.group].title()));
     } else if (found_.group) {
       conclude(HangCause::unknown, why_unknown(moves));
     } else {
       nothing_hangs();
     }
-    if (found_.group) tell_collective(*found_.group);
+    if (found_.group && !(went_on && told_.cause == HangCause::none)) tell_collective(*found_.group);
     if (told_.cause != HangCause::none) tell_limits();
     return std::move(told_);
   }
@@ -210,8 +222,34 @@ class Explanation {
                       fmt::format("unknown, because {} transfers between two ranks are not completed, and no "
                                   "collective is",
                                   found_.transfers));
+    if (!job_.in_calls().empty()) return doubt_calls();
+    if (const auto wrong = find_completed_mismatch(job_)) {
+      blame_rank(*wrong);
+      told_.missing.emplace_back("nothing hangs: what ranks got of that collective is wrong all the same");
+      return;
+    }
     conclude(HangCause::none,
              fmt::format("nothing hangs: all {} ranks completed all that they entered", job_.ranks().size()));
+  }
+
+  void doubt_calls() {
+    const auto& [rank, entry] = *job_.in_calls().begin();
+    conclude(
+        HangCause::unknown,
+        fmt::format(
+            "unknown, because the call of {} for {} ({}) has probably not returned: {} such in all",
+            job_.name_of(rank), to_string(job_.operation(rank, *entry)),
+            entry->is_p2p ? "a transfer between two ranks" : fmt::format("collective {}", entry->collective),
+            job_.in_calls().size()));
+    for (const auto& [one, call] : job_.in_calls()) {
+      if (told_.evidence.size() == kMaxCalls) break;
+      told_.evidence.push_back(
+          fmt::format("{}: {} is told to be completed {:.1f} s after it was called, and PyTorch's watchdog "
+                      "has not taken it "
+                      "off its list: it may wait for its peer within NCCL",
+                      job_.name_of(one), to_string(job_.operation(one, *call)),
+                      static_cast<double>(call->completed - call->created) / 1e9));
+    }
   }
 
   void tell_collective(std::size_t index) {

@@ -22,6 +22,19 @@ bool overlap(const std::vector<Rank>& a, const std::vector<Rank>& b) {
   return !both.empty();
 }
 
+/// All ranks of the communicator are in both answers, and each has launched more by the later one.
+bool went_on(const RasCommunicator& before, const RasReport& later) {
+  const auto after = std::ranges::find_if(later.communicators, [&](const RasCommunicator& one) {
+    return !one.hash.empty() && one.hash == before.hash && one.size == before.size;
+  });
+  if (after == later.communicators.end() || before.ranks.size() != before.size) return false;
+  return std::ranges::all_of(before.ranks, [&](const RasRank& rank) {
+    const auto again = std::ranges::find(after->ranks, rank.rank, &RasRank::rank);
+    return again != after->ranks.end() && rank.launched && again->launched &&
+           *again->launched > *rank.launched;
+  });
+}
+
 }  // namespace
 
 const Member* JobGroup::find(Rank rank) const {
@@ -38,7 +51,7 @@ Job::Job(const HangInput& input) {
   take_dumps(input);
   take_groups();
   take_entries();
-  if (input.ras) take_ras(*input.ras);
+  if (input.ras) take_ras(*input.ras, input.ras_later);
   take_places(input);
 }
 
@@ -123,6 +136,7 @@ void Job::take_entries() {
       if (read.group[i]) members[i] = member_of(groups_[*read.group[i]], rank);
     for (const FlightEntry& entry : read.dump->entries) {
       Member* const member = members[entry.group];
+      if (entry.in_call) in_calls_.try_emplace(rank, &entry);
       if (entry.state != EntryState::completed)
         read.blocked.push_back({read.group[entry.group].value_or(groups_.size()), &entry});
       if (member == nullptr || entry.is_p2p) continue;
@@ -142,7 +156,7 @@ void Job::take_entries() {
 
 /// A communicator is that of a group where there is one of each of its size: rank i there is the group's
 /// i-th.
-void Job::take_ras(const RasReport& ras) {
+void Job::take_ras(const RasReport& ras, const std::optional<RasReport>& later) {
   remarks_.insert(remarks_.end(), ras.remarks.begin(), ras.remarks.end());
   bool placed = false;
   std::map<std::uint64_t, std::size_t> of_each_size;
@@ -154,8 +168,9 @@ void Job::take_ras(const RasReport& ras) {
       return group.members_known && group.members.size() == *communicator.size;
     };
     if (std::ranges::count_if(groups_, of_size) != 1 || of_each_size.at(*communicator.size) != 1) continue;
-    const JobGroup& group = *std::ranges::find_if(groups_, of_size);
+    JobGroup& group = *std::ranges::find_if(groups_, of_size);
     placed = true;
+    group.went_on = later && went_on(communicator, *later);
     std::set<Rank> told;
     for (const RasRank& one : communicator.ranks) {
       if (one.rank >= group.members.size() || !told.insert(one.rank).second) continue;

@@ -32,6 +32,7 @@ struct HangInput {
   std::vector<RankDump> dumps;
   std::vector<LostDump> lost;
   std::optional<RasReport> ras = std::nullopt;
+  std::optional<RasReport> ras_later = std::nullopt;  // the same, asked again some seconds later
   std::vector<QpTable> qps = {};
 };
 
@@ -52,6 +53,7 @@ struct JobGroup {
   bool members_known = false;
   /// The first collective that a member entered and did not complete; absent: all did.
   std::optional<std::uint64_t> hangs_at = std::nullopt;
+  bool went_on = false;  // all its ranks launched more collectives between two answers of RAS
 
   const Member* find(Rank rank) const;
   std::string title() const;  // group 0 (default_pg)
@@ -99,6 +101,8 @@ class Job {
   /// What is not known, a sentence each.
   const std::vector<std::string>& remarks() const { return remarks_; }
   std::vector<Rank> ranks_without_dump() const;
+  /// The first entry of each rank whose call has not returned.
+  const std::map<Rank, const FlightEntry*>& in_calls() const { return in_calls_; }
   /// Entries that are not completed, of groups whose members the dumps contradict each other about.
   std::size_t unplaced() const;
 
@@ -113,12 +117,13 @@ class Job {
   void settle_members(const std::string& name, std::map<std::vector<Rank>, std::vector<Rank>>& told);
   void add_group(const std::string& name, const std::vector<Rank>& members, const std::vector<Rank>& tellers);
   void take_entries();
-  void take_ras(const RasReport& ras);
+  void take_ras(const RasReport& ras, const std::optional<RasReport>& later);
   void take_places(const HangInput& input);
 
   std::vector<JobGroup> groups_;
   std::set<Rank> ranks_;
   std::map<Rank, Read> read_;
+  std::map<Rank, const FlightEntry*> in_calls_;
   std::map<Rank, RasState> ras_;
   std::map<Rank, RankPlace> places_;
   std::vector<std::string> remarks_;

@@ -29,6 +29,37 @@ bool is_set(const JsonView& status, std::string_view name) {
   return flag && *flag;
 }
 
+/// NCCL 2.28.9 writes no comma behind `nvml_dev` of a missing rank. Where a value and the next name stand
+/// side by side one is put in: no document that is right has such a place.
+std::string with_all_commas(std::string_view text) {
+  std::string made;
+  made.reserve(text.size() + 64);
+  bool in_string = false;
+  char last = '{';  // that is no space
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!in_string && c == '"' && std::string_view("{[,:").find(last) == std::string_view::npos) made += ',';
+    made += c;
+    if (in_string && c == '\\' && i + 1 < text.size()) {
+      made += text[++i];
+      continue;
+    }
+    if (c == '"') in_string = !in_string;
+    if (std::string_view(" \t\r\n").find(c) == std::string_view::npos) last = c;
+  }
+  return made;
+}
+
+/// Of all operations that a rank launched.
+std::optional<std::uint64_t> launched_of(const JsonView& rank) {
+  const auto counts = rank.find("collective_counts");
+  if (!counts) return std::nullopt;
+  std::uint64_t all = 0;
+  for (const char* name : {"Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"})
+    all += known(*counts, name).value_or(0);
+  return all;
+}
+
 Result<RasRank> read_rank(const JsonView& view, bool missing) {
   RasRank made;
   WEFT_TRY(const auto number, view.need("rank"));
@@ -39,6 +70,7 @@ Result<RasRank> read_rank(const JsonView& view, bool missing) {
     if (name != "unknown") made.host = name;
   }
   made.pid = known(view, "pid");
+  made.launched = launched_of(view);
   if (!missing) return made;
   made.state = RasState::missing;
   if (const auto status = view.find("status")) {
@@ -66,7 +98,7 @@ Result<RasCommunicator> read_communicator(const JsonView& view) {
 
 Result<RasReport> read_json(std::string_view text) {
   WEFT_TRY_VOID(check_json_limits(text, kLimits));
-  WEFT_TRY(const auto json, files::parse_json(text, "RAS"));
+  WEFT_TRY(const auto json, files::parse_json(with_all_commas(text), "RAS"));
   const JsonView root(json, "RAS");
   RasReport made;
   if (const auto version = root.find("nccl_version")) {

@@ -1,7 +1,7 @@
 // What NCCL's RAS subsystem answers to STATUS (NCCL 2.24 on; as JSON from 2.28.7): which processes have which
-// ranks of which communicators, and which do not answer. Both forms follow NVIDIA's published samples
-// (docs.nvidia.com, NCCL user guide, "RAS"); NVIDIA calls the text an illustration that varies from release
-// to release. Pure.
+// ranks of which communicators, and which do not answer. Both forms as NCCL 2.28.9 writes them, and as in
+// NVIDIA's published samples (docs.nvidia.com, NCCL user guide, "RAS"); NVIDIA calls the text an illustration
+// that varies from release to release. Pure.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ struct RasRank {
   std::string host;  // its address; empty: not told
   std::optional<std::uint64_t> pid = std::nullopt;
   RasState state = RasState::answers;
+  std::optional<std::uint64_t> launched = std::nullopt;  // collectives of the communicator; text: not told
 };
 
 struct RasCommunicator {

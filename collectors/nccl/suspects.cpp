@@ -7,6 +7,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace weft::nccl {
 namespace {
@@ -37,12 +38,59 @@ std::string difference(const Operation& a, const Operation& b) {
   return {};
 }
 
-std::string at(const JobGroup& group) {
-  return fmt::format("collective {} of {}", *group.hangs_at, group.title());
+std::string at(const JobGroup& group, std::uint64_t collective) {
+  return fmt::format("collective {} of {}", collective, group.title());
 }
+std::string at(const JobGroup& group) { return at(group, *group.hangs_at); }
 
 std::string names(const Job& job, const std::vector<Rank>& ranks) {
   return ranks.size() == 1 ? job.name_of(ranks.front()) : rank_list(ranks);
+}
+
+/// Who called something else than the others as that collective.
+std::optional<Suspicion> mismatch_at(const Job& job, const JobGroup& group, std::uint64_t collective) {
+  struct Way {
+    const Operation* operation;
+    std::vector<Rank> ranks;
+  };
+  std::vector<Way> ways;
+  std::size_t all = 0;
+  for (const Member& member : group.members) {
+    const FlightEntry* entry = member.has_dump ? job.find(group, member.rank, collective) : nullptr;
+    if (entry == nullptr) continue;
+    ++all;
+    const Operation& operation = job.operation(member.rank, *entry);
+    const auto same = std::ranges::find_if(
+        ways, [&](const Way& way) { return difference(*way.operation, operation).empty(); });
+    if (same == ways.end())
+      ways.push_back({&operation, {member.rank}});
+    else
+      same->ranks.push_back(member.rank);
+  }
+  if (ways.size() < 2) return std::nullopt;
+  std::ranges::stable_sort(ways, std::greater(), [](const Way& way) { return way.ranks.size(); });
+  const bool majority = static_cast<double>(ways[0].ranks.size()) > kMinMajority * static_cast<double>(all);
+  Suspicion made{.cause = HangCause::mismatch};
+  for (std::size_t i = majority ? 1 : 0; i < ways.size(); ++i)
+    made.ranks.insert(made.ranks.end(), ways[i].ranks.begin(), ways[i].ranks.end());
+  std::ranges::sort(made.ranks);
+  const Way& other = ways[1];
+  const std::string what = difference(*ways[0].operation, *other.operation);
+  const std::string theirs = to_string(*ways[0].operation);
+  made.sentence = majority ? fmt::format("{} called {} as {}, {} of the others {}: another {}",
+                                         names(job, other.ranks), to_string(*other.operation),
+                                         at(group, collective), ways[0].ranks.size(), theirs, what)
+                           : fmt::format("{} and {} disagree about {}: {} here, {} there",
+                                         rank_list(ways[0].ranks), rank_list(other.ranks),
+                                         at(group, collective), theirs, to_string(*other.operation));
+  for (std::size_t i = 0; i < std::min(ways.size(), kMaxTold); ++i)
+    made.evidence.push_back(fmt::format("{}: {}", rank_list(ways[i].ranks), to_string(*ways[i].operation)));
+  const Rank usual = ways[0].ranks.front();
+  if (const FlightEntry* next = job.find(group, usual, collective + 1);
+      next != nullptr && difference(job.operation(usual, *next), *other.operation).empty())
+    made.evidence.push_back(
+        fmt::format("that is what the others call next: rank {} has left one out", other.ranks.front()));
+  return made;
 }
 
 class GroupSuspects {
@@ -52,7 +100,7 @@ class GroupSuspects {
 
   std::optional<Suspicion> find() {
     if (auto silent = silent_ranks(); silent || !why.empty()) return silent;
-    if (auto wrong = mismatch()) return wrong;
+    if (auto wrong = mismatch_at(*job_, *group_, *group_->hangs_at)) return wrong;
     if (auto absent = never_entered()) return absent;
     return not_started();
   }
@@ -91,56 +139,6 @@ class GroupSuspects {
     return std::nullopt;
   }
 
-  std::optional<Suspicion> mismatch() {
-    struct Way {
-      const Operation* operation;
-      std::vector<Rank> ranks;
-    };
-    std::vector<Way> ways;
-    std::size_t all = 0;
-    for (const Member& member : group_->members) {
-      const FlightEntry* entry =
-          member.has_dump ? job_->find(*group_, member.rank, *group_->hangs_at) : nullptr;
-      if (entry == nullptr) continue;
-      ++all;
-      const Operation& operation = job_->operation(member.rank, *entry);
-      const auto same = std::ranges::find_if(
-          ways, [&](const Way& way) { return difference(*way.operation, operation).empty(); });
-      if (same == ways.end())
-        ways.push_back({&operation, {member.rank}});
-      else
-        same->ranks.push_back(member.rank);
-    }
-    if (ways.size() < 2) return std::nullopt;
-    std::ranges::stable_sort(ways, std::greater(), [](const Way& way) { return way.ranks.size(); });
-    const bool majority = static_cast<double>(ways[0].ranks.size()) > kMinMajority * static_cast<double>(all);
-    Suspicion made{.cause = HangCause::mismatch};
-    for (std::size_t i = majority ? 1 : 0; i < ways.size(); ++i)
-      made.ranks.insert(made.ranks.end(), ways[i].ranks.begin(), ways[i].ranks.end());
-    std::ranges::sort(made.ranks);
-    const Way& other = ways[1];
-    const std::string what = difference(*ways[0].operation, *other.operation);
-    const std::string theirs = to_string(*ways[0].operation);
-    made.sentence =
-        majority
-            ? fmt::format("{} called {} as {}, {} of the others {}: another {}", names(*job_, other.ranks),
-                          to_string(*other.operation), at(*group_), ways[0].ranks.size(), theirs, what)
-            : fmt::format("{} and {} disagree about {}: {} here, {} there", rank_list(ways[0].ranks),
-                          rank_list(other.ranks), at(*group_), theirs, to_string(*other.operation));
-    for (std::size_t i = 0; i < std::min(ways.size(), kMaxTold); ++i)
-      made.evidence.push_back(fmt::format("{}: {}", rank_list(ways[i].ranks), to_string(*ways[i].operation)));
-    note_left_out(other.ranks.front(), *other.operation, ways[0].ranks.front(), made);
-    return made;
-  }
-
-  /// A rank that left one out calls what the others call next.
-  void note_left_out(Rank rank, const Operation& operation, Rank of_others, Suspicion& made) const {
-    const FlightEntry* next = job_->find(*group_, of_others, *group_->hangs_at + 1);
-    if (next != nullptr && difference(job_->operation(of_others, *next), operation).empty())
-      made.evidence.push_back(
-          fmt::format("that is what the others call next: rank {} has left one out", rank));
-  }
-
   std::optional<Suspicion> never_entered() {
     std::vector<Rank> sure;
     std::vector<Rank> unsure;
@@ -165,8 +163,8 @@ class GroupSuspects {
       return std::nullopt;
     }
     Suspicion made{.cause = HangCause::never_entered, .ranks = sure};
-    made.sentence = fmt::format("{} never entered {}, in which {} ranks wait", names(*job_, sure),
-                                at(*group_), waiting());
+    made.sentence = fmt::format("{} never entered {}, in which {} {}", names(*job_, sure), at(*group_),
+                                waiting(), waiting() == 1 ? "rank waits" : "ranks wait");
     for (std::size_t i = 0; i < std::min(sure.size(), kMaxTold); ++i)
       made.evidence.push_back(fmt::format("{}: the last that it entered is {}, and it completed all",
                                           job_->name_of(sure[i]), group_->find(sure[i])->entered));
@@ -342,6 +340,34 @@ Suspects find_suspects(const Job& job) {
   if (!found.group && !waits.empty()) found.group = waits.begin()->first;
   if (waits.empty() && half) found.suspicion = half;
   return found;
+}
+
+std::optional<Suspicion> find_completed_mismatch(const Job& job) {
+  std::map<std::tuple<std::string_view, std::string_view, std::uint64_t>, std::size_t> kinds;
+  for (const JobGroup& group : job.groups()) {
+    std::map<std::uint64_t, std::size_t> kind_of;  // by collective
+    std::set<std::uint64_t> differing;
+    for (const Member& member : group.members) {
+      if (!member.has_dump) continue;
+      std::map<const Operation*, std::size_t> known;  // operations of this dump
+      job.each_entry(group, member.rank, [&](const FlightEntry& entry) {
+        const Operation& operation = job.operation(member.rank, entry);
+        auto [kind, is_new] = known.try_emplace(&operation, 0);
+        if (is_new)
+          kind->second =
+              kinds
+                  .try_emplace({operation.name, operation.input_type,
+                                same_size_everywhere(operation.name) ? operation.input_elements : 0},
+                               kinds.size())
+                  .first->second;
+        if (kind_of.try_emplace(entry.collective, kind->second).first->second != kind->second)
+          differing.insert(entry.collective);
+      });
+    }
+    for (const std::uint64_t collective : differing)
+      if (auto wrong = mismatch_at(job, group, collective)) return wrong;
+  }
+  return std::nullopt;
 }
 
 }  // namespace weft::nccl

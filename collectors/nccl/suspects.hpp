@@ -26,6 +26,10 @@ struct Suspects {
 };
 Suspects find_suspects(const Job& job);
 
+/// A collective that ranks called differently and that all completed all the same, as NCCL lets sizes differ
+/// where buffers hold them: what they got of it is wrong.
+std::optional<Suspicion> find_completed_mismatch(const Job& job);
+
 /// Ranks that come last to their collectives: their kernels run for the least time, since the others' wait
 /// for them. Absent: none stands out.
 std::optional<Suspicion> find_slow_ranks(const Job& job);

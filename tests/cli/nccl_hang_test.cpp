@@ -30,29 +30,25 @@ const std::string kDumps = WEFT_SOURCE_DIR "/tests/data/nccl";
 
 Outcome hang(Arguments words) { return call(nccl_hang_command, words); }
 
-/// Accepts one connection on loopback, sends `answer` to what comes first, and closes.
-class OneAnswer {
+/// Accepts connections on loopback, one for each list of replies; sends one to each piece that comes, the
+/// last one and closes.
+class Replies {
  public:
-  explicit OneAnswer(std::string answer) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Replies(std::vector<std::vector<std::string>> all)
+      : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_, 1), 0);
+    EXPECT_EQ(listen(listener_, 4), 0);
     EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
     port_ = ntohs(address.sin_port);
-    server_ = std::jthread([this, answer = std::move(answer)] {
-      const int peer = accept(listener_, nullptr, nullptr);
-      char asked[256];
-      if (read(peer, asked, sizeof asked) > 0) send(peer, answer.data(), answer.size(), MSG_NOSIGNAL);
-      shutdown(peer, SHUT_WR);
-      while (read(peer, asked, sizeof asked) > 0) {
-      }
-      close(peer);
+    server_ = std::jthread([this, all = std::move(all)] {
+      for (const auto& replies : all) serve(replies);
     });
   }
-  ~OneAnswer() {
+  ~Replies() {
     shutdown(listener_, SHUT_RDWR);
     server_.join();
     close(listener_);
@@ -60,6 +56,18 @@ class OneAnswer {
   std::string place() const { return fmt::format("127.0.0.1:{}", port_); }
 
  private:
+  void serve(const std::vector<std::string>& replies) const {
+    const int peer = accept(listener_, nullptr, nullptr);
+    if (peer < 0) return;
+    char asked[256];
+    for (const std::string& reply : replies)
+      if (read(peer, asked, sizeof asked) > 0) send(peer, reply.data(), reply.size(), MSG_NOSIGNAL);
+    shutdown(peer, SHUT_WR);
+    while (read(peer, asked, sizeof asked) > 0) {
+    }
+    close(peer);
+  }
+
   int listener_;
   std::uint16_t port_ = 0;
   std::jthread server_;
@@ -109,7 +117,7 @@ TEST(NcclHang, RasThatIsAbsentClosesOrTalksNonsenseIsToldAndNothingEnds) {
   const auto absent = hang({kDumps, "--ras", "127.0.0.1:1"});
   EXPECT_EQ(absent.status, 2) << absent.err;
   EXPECT_THAT(absent.out, HasSubstr("Connection refused"));
-  const OneAnswer nonsense("HTTP/1.1 400 Bad Request\n\x1b[31m\n");
+  const Replies nonsense({{"HTTP/1.1 400 Bad Request\n\x1b[31m\n"}});
   const auto told = hang({kDumps, "--ras", nonsense.place()});
   EXPECT_EQ(told.status, 2);
   EXPECT_THAT(told.out, HasSubstr("RAS"));
@@ -138,6 +146,57 @@ TEST(NcclHang, FromFilesOfAWholeJobItNamesTheLink) {
   EXPECT_EQ(json["cause"], "network") << told.out;
   ASSERT_EQ(json["links"].size(), 1u) << told.out;
   EXPECT_EQ(json["links"][0]["link"], job.fabric.name_of(Fabric::link_of(*job.faulty_channel)));
+}
+
+// tests/data/nccl_real: dumps (without stack traces) and RAS answers of PyTorch 2.11 with NCCL 2.28.9, four
+// ranks on one H200 that NCCL took for four hosts, made to hang by hand.
+const std::string kReal = WEFT_SOURCE_DIR "/tests/data/nccl_real/";
+
+TEST(NcclHangOfRealJobs, ARankThatNeverCameToItsGroupsCollectiveIsNamed) {
+  const auto told = hang({kReal + "two_groups"});
+  EXPECT_EQ(told.status, 2) << told.err;
+  EXPECT_THAT(told.out, StartsWith("rank 1 never entered collective 4 of group 1, in which 1 rank waits"));
+}
+
+/// NCCL 2.28.9 writes JSON with a comma missing where a rank does not answer.
+TEST(NcclHangOfRealJobs, AStoppedAndAKilledProcessAreNamedByEitherFormOfRas) {
+  for (const auto& [name, rank] : {std::pair("stopped", 3), std::pair("killed", 1)})
+    for (const char* form : {"json", "txt"}) {
+      const auto told = hang({kReal + name, "--ras", fmt::format("{}ras_{}.{}", kReal, name, form)});
+      EXPECT_EQ(told.status, 2) << name << form << told.err;
+      EXPECT_THAT(told.out, StartsWith(fmt::format("rank {} (process ", rank))) << name << form;
+      EXPECT_THAT(told.out, HasSubstr("does not answer RAS and left no dump")) << name << form;
+    }
+}
+
+/// ncclRecv waits within the call for its peer to connect: its event is not recorded, and PyTorch takes the
+/// transfer for completed.
+TEST(NcclHangOfRealJobs, ATransferWhoseCallHasNotReturnedIsNoHealthyJob) {
+  const auto told = hang({kReal + "receive_alone"});
+  EXPECT_EQ(told.status, 3) << told.out;
+  EXPECT_THAT(told.out, StartsWith("unknown, because the call of rank 3 for recv 3<-0 of 262144 Float"));
+}
+
+TEST(NcclHangOfRealJobs, SizesThatDifferAreToldThoughAllRanksCompleted) {
+  const auto told = hang({kReal + "mismatch_size"});
+  EXPECT_EQ(told.status, 2) << told.out;
+  EXPECT_THAT(told.out, StartsWith("rank 1 called all_reduce of 2097152 Float as collective 6 of group 0"));
+  EXPECT_THAT(told.out, HasSubstr("nothing hangs: what ranks got of that"));
+}
+
+TEST(NcclHangOfRealJobs, AJobThatMovesWhileRasIsAskedDoesNotHang) {
+  const std::string before =
+      files::read_text_file(kReal + "ras_straggler.json", Bytes(1'000'000)).value().substr(3);  // after "OK"
+  std::string after = before;
+  const std::string count = "\"AllReduce\": 15";  // 154 and 155
+  for (std::size_t at = 0; (at = after.find(count, at)) != after.npos; at += count.size())
+    after[at + count.size() - 2] = '2';
+  const Replies moves({{"OK\n", before}, {"OK\n", after}});
+  const auto told = hang({kReal + "straggler", "--ras", moves.place()});
+  EXPECT_THAT(told.out, StartsWith("rank 2")) << told.err;
+  EXPECT_EQ(told.status, 1) << told.out;
+  const Replies stands({{"OK\n", before}, {"OK\n", before}});
+  EXPECT_EQ(hang({kReal + "straggler", "--ras", stands.place()}).status, 2);
 }
 
 }  // namespace
