@@ -5,8 +5,8 @@
 namespace weft::cli {
 namespace {
 
-constexpr Nanoseconds kShortest = std::chrono::seconds(1);
-constexpr Nanoseconds kLongest = std::chrono::hours(24);
+constexpr Nanoseconds kMinTime = std::chrono::seconds(1);
+constexpr Nanoseconds kMaxTime = std::chrono::hours(24);
 constexpr auto kForVerdict = std::chrono::seconds(10);  // what is known by then is worth a diagnosis
 
 }  // namespace
@@ -19,7 +19,7 @@ void add_timeout_option(po::options_description& options, const char* name) {
 Result<std::optional<session::TimeLimit>> read_time_limit(const po::variables_map& values, const char* name) {
   WEFT_TRY(const auto given, read_option(values, name, parse_duration));
   if (!given) return std::nullopt;
-  if (*given < kShortest || *given > kLongest)
+  if (*given < kMinTime || *given > kMaxTime)
     return fail(ErrorKind::usage, "--{} {}: expected 1s to 24h", name, to_string(*given));
   const auto until =
       std::chrono::steady_clock::now() + std::chrono::duration_cast<session::TimePoint::duration>(*given);

@@ -46,8 +46,8 @@ static void members(Io& io, BusFile& m) {
 
 namespace {
 
-constexpr std::size_t kMost = 65'536;
-constexpr JsonLimits kFile{.bytes = kMost, .depth = 3, .values = 30 + 2 * watch::kMaxNicsOfHost};
+constexpr std::size_t kMaxBytes = 65'536;
+constexpr JsonLimits kFile{.bytes = kMaxBytes, .depth = 3, .values = 30 + 2 * watch::kMaxNicsOfHost};
 
 }  // namespace
 
@@ -79,7 +79,7 @@ Result<BusFile> parse_bus_file(std::string_view text, std::string_view where) {
 }
 
 Result<BusFile> read_bus_file(const std::filesystem::path& path) {
-  WEFT_TRY(const auto text, os::read_private_file(path, "the credential", kMost));
+  WEFT_TRY(const auto text, os::read_private_file(path, "the credential", kMaxBytes));
   return parse_bus_file(text, path.string());
 }
 

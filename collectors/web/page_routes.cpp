@@ -67,11 +67,11 @@ PageAnswer refused(const Error& error) {
 Result<Nanoseconds> time_of(const PageRequest& request, const std::string& name, Nanoseconds otherwise) {
   const auto found = request.query.find(name);
   if (found == request.query.end()) return otherwise;
-  constexpr std::int64_t kMost = 9'000'000'000'000;  // the year 2255: as nanoseconds it fits
+  constexpr std::int64_t kMaxMillis = 9'000'000'000'000;  // the year 2255: as nanoseconds it fits
   std::int64_t number = 0;
   const std::string& text = found->second;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number < 0 || number > kMost)
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number < 0 || number > kMaxMillis)
     return fail(ErrorKind::invalid_input, "{}: expected milliseconds since 1970, a whole number", name);
   return std::chrono::milliseconds(number);
 }

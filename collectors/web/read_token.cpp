@@ -11,8 +11,8 @@
 namespace weft::web {
 namespace {
 
-constexpr std::size_t kShortest = 16;
-constexpr std::size_t kLongest = 256;
+constexpr std::size_t kMinLength = 16;
+constexpr std::size_t kMaxLength = 256;
 
 }  // namespace
 
@@ -29,10 +29,10 @@ Result<std::string> read_token(const std::filesystem::path& file) {
   WEFT_TRY(auto text, files::read_text_file(file, Bytes(4096)));
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
-  if (text.size() < kShortest || text.size() > kLongest || !printable)
+  if (text.size() < kMinLength || text.size() > kMaxLength || !printable)
     return fail(ErrorKind::invalid_input,
                 "token file {}: expected one line of {} to {} printable characters (openssl rand -hex 32)",
-                file.string(), kShortest, kLongest);
+                file.string(), kMinLength, kMaxLength);
   return text;
 }
 

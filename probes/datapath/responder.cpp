@@ -15,7 +15,8 @@ constexpr auto kStopCheck = std::chrono::milliseconds(100);
 // which at 1,500 a second and sixteen hosts on two cores would cost more than the packets. An echo delayed by
 // this is not taken for a slow path, since its turnaround says so.
 constexpr auto kGather = std::chrono::milliseconds(2);
-constexpr std::size_t kFew = 8;  // in that time; more means a rate at which waiting would fill the socket
+constexpr std::size_t kMaxWaiting =
+    8;  // in that time; more means a rate at which waiting would fill the socket
 
 void rest(const std::stop_token& stop, std::chrono::milliseconds time) {
   std::mutex mutex;
@@ -149,7 +150,8 @@ void ResponderLoop::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     const auto arrivals = port_.receive(port_.now() + kStopCheck);
     if (arrivals) serve(*arrivals);
-    const bool only_flows = arrivals && !arrivals->empty() && arrivals->size() < kFew && outgoing_.empty();
+    const bool only_flows =
+        arrivals && !arrivals->empty() && arrivals->size() < kMaxWaiting && outgoing_.empty();
     if (!arrivals)
       rest(stop, kStopCheck);
     else if (only_flows)

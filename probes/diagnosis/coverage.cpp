@@ -192,13 +192,13 @@ void conclude(const Fabric& fabric, const Observations& observations, const Dete
   const auto fell_short = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
     covered.fell_short.push_back(fmt::format(text, std::forward<Args>(args)...));
   };
-  constexpr double kEnough = 1.01;  // of what was asked: rounding is no shortfall
+  constexpr double kMaxShortfall = 1.01;  // of what was asked: rounding is no shortfall
   const double loss = asked.loss ? asked.loss->value() : kFailedLoss;
   if (!covered.thin.empty())
     fell_short("a loss of {:.3g} % shows by {:.0f} packets over a channel; {} had fewer", 100 * loss,
                std::ceil(packets_to_show(loss, background_of(observations, diagnosis.account.lost))),
                covered.thin.size());
-  else if (asked.loss && shown.loss && *shown.loss > kEnough * loss)
+  else if (asked.loss && shown.loss && *shown.loss > kMaxShortfall * loss)
     fell_short(
         "a loss of {:.3g} % was asked for; one from {:.3g} % on would have shown, by what is tolerated or "
         "met other faults",
@@ -207,7 +207,7 @@ void conclude(const Fabric& fabric, const Observations& observations, const Dete
     const double rate = 100 * asked.rate->value();
     if (!shown.rate)
       fell_short("a rate {:.3g} % too low was asked for; no flow tells of rates", rate);
-    else if (*shown.rate > kEnough * asked.rate->value())
+    else if (*shown.rate > kMaxShortfall * asked.rate->value())
       fell_short("a rate {:.3g} % too low was asked for; the flows show one from {:.3g} % on", rate,
                  100 * *shown.rate);
     else if (const auto without = without_flow(fabric, observations, covered); !without.empty())

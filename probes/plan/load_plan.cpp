@@ -205,9 +205,9 @@ std::vector<LoadRound> PressPlanner::rounds(ChannelId channel, const Press& pres
     auto operator<=>(const Two&) const = default;
   };
   std::set<Two> couples;
-  constexpr std::size_t kEnough = 64;  // flows to pick couples from
-  for (std::size_t a = 0; a < std::min(over.size(), kEnough); ++a)
-    for (std::size_t b = a + 1; b < std::min(over.size(), kEnough); ++b)
+  constexpr std::size_t kMaxFlows = 64;  // flows to pick couples from
+  for (std::size_t a = 0; a < std::min(over.size(), kMaxFlows); ++a)
+    for (std::size_t b = a + 1; b < std::min(over.size(), kMaxFlows); ++b)
       couples.insert({shared_channels(learner_->table(), over[a].flow, over[b].flow), a, b});
   auto two = couples.begin();
   for (std::size_t i = 0; i < (couples.empty() ? 0 : press.together.size()); ++i) {

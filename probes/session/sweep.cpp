@@ -54,7 +54,7 @@ void CounterStage::take(const WorkItem& item, const TaskAnswer* answer) {
 
 constexpr std::size_t kMaxHypotheses = 16;
 constexpr std::uint32_t kAnswersThatTell = 32;
-constexpr double kFewCameTellLittle = 4.0;   // power of the share that came: at a loss of a half, 1 in 16
+constexpr double kPowerOfShare = 4.0;        // power of the share that came: at a loss of a half, 1 in 16
 constexpr double kPassedAgainstDead = 20.0;  // nats: exp(-20) of what enters a dead channel passes
 constexpr int kMaxSettlings = 3;  // load rounds may fall to stalled senders; pings may raise another question
 
@@ -254,7 +254,7 @@ void Sweep::note_answers() {
     const auto& [asked, came] = answers[c];
     if (came == 0) continue;
     const double packets =
-        std::min(came, kAnswersThatTell) * std::pow(static_cast<double>(came) / asked, kFewCameTellLittle);
+        std::min(came, kAnswersThatTell) * std::pow(static_cast<double>(came) / asked, kPowerOfShare);
     results_.observations.channels.push_back(
         {ChannelId(c), Cause::down, -kPassedAgainstDead * packets,
          fmt::format("{} of {} answers to traces came over it", came, asked)});

@@ -12,7 +12,7 @@
 namespace weft::watch {
 namespace {
 
-constexpr std::uint64_t kEnough = 10;    // probes: so many do not all get lost by chance
+constexpr std::uint64_t kMinSent = 10;   // probes: so many do not all get lost by chance
 constexpr double kUnreachable = 0.9;     // of the probes to a host that does not answer
 constexpr std::size_t kMany = 8;         // findings of a look
 constexpr int kMaxAlone = 3;             // hosts that are disbelieved in one look
@@ -94,7 +94,8 @@ void Looker::find_down(const ScaleSums& sums, const std::vector<HostNews>& news,
   }
   std::map<NodeId, std::vector<NodeId>> by_leaf;
   for (const auto& [host, seen] : asked) {
-    if (seen.sent < kEnough || static_cast<double>(seen.lost) < kUnreachable * static_cast<double>(seen.sent))
+    if (seen.sent < kMinSent ||
+        static_cast<double>(seen.lost) < kUnreachable * static_cast<double>(seen.sent))
       continue;
     left.out[host.value()] = true;
     answer.unreachable.push_back(host);

@@ -7,7 +7,7 @@ namespace {
 
 // A leaf that it stands above has this many times its hosts. Between switches that are leaves (a torus, a
 // Dragonfly) hosts are spread evenly.
-constexpr std::size_t kFewHosts = 4;
+constexpr std::size_t kMinTimesHosts = 4;
 
 std::size_t hosts_at(const CabledNodes& nodes, std::uint32_t node) {
   return static_cast<std::size_t>(
@@ -25,7 +25,7 @@ std::vector<std::uint32_t> leaves_of(const CabledNodes& nodes) {
     std::size_t fewest = 0;  // at a switch beside it; 0: none beside it has any
     for (const std::uint32_t near : nodes.neighbours[n])
       if (hosts[near] > 0) fewest = fewest == 0 ? hosts[near] : std::min(fewest, hosts[near]);
-    if (fewest < kFewHosts * hosts[n]) leaves.push_back(n);
+    if (fewest < kMinTimesHosts * hosts[n]) leaves.push_back(n);
   }
   return leaves;
 }

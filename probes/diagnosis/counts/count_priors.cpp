@@ -183,11 +183,11 @@ void expect_other_directions(const CountProblem& problem, std::span<const Channe
 }
 
 /// The share of bad cables is unknown and beta distributed: with e bad ones expected of n + kWorth cables,
-/// the odds of the next are (e + k) / (n + kWorth - k) after k bad ones. The first kFew tell nothing of the
-/// share.
+/// the odds of the next are (e + k) / (n + kWorth - k) after k bad ones. The first kMinKnown tell nothing of
+/// the share.
 double log_odds_beside(const CountPriors::Kind& kind, double bad) {
-  constexpr double kWorth = 16, kFew = 2;  // cables; from drawn faults (docs/diagnosis.md)
-  const double known = bad - kFew;
+  constexpr double kWorth = 16, kMinKnown = 2;  // cables; from drawn faults (docs/diagnosis.md)
+  const double known = bad - kMinKnown;
   if (!kind.of_cables || known < 1 || 2 * known >= kind.all) return 0;
   const double chance = 2 * kind.expected / kind.all;  // of a cable
   const double expected = std::min(chance * (kind.all / 2 + kWorth), 1.0), worth = expected / chance;

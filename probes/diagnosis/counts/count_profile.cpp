@@ -10,9 +10,9 @@ namespace weft::diagnosis {
 namespace {
 
 constexpr double kFoldAbove = 1e120;
-constexpr double kLogPowers = 250.0;  // nats: powers of a share down to exp(-250) are multiplied out
-constexpr double kFewEvents = 100.0;  // of bursts in a row: beyond, one of them lost its packets surely
-constexpr double kMinBurst = 3.0;     // nats by which a burst must explain a row better to be looked at
+constexpr double kLogPowers = 250.0;        // nats: powers of a share down to exp(-250) are multiplied out
+constexpr double kMaxUnsureEvents = 100.0;  // of bursts in a row: beyond, one of them lost its packets surely
+constexpr double kMinBurst = 3.0;           // nats by which a burst must explain a row better to be looked at
 
 }  // namespace
 
@@ -110,7 +110,7 @@ std::span<const double> CountModel::burst_profile(std::uint32_t suspect) const {
     const double as_single = std::exp(single - top), as_burst = std::exp(log_burst_[row] - top);
     for (std::size_t g = 0; g < points; ++g) {
       const double events = rest + problem_.n[row] * share * grid_.hazard(g);
-      if (events < kFewEvents)
+      if (events < kMaxUnsureEvents)
         product_[g] *= as_single + as_burst * std::max(even * std::exp(events) - 1.0, 0.0);
       else
         profile_[g] += events + log_burst_[row] - top;

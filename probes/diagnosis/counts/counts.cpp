@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMaxPasses = 4;
 constexpr double kHides = 10.0;       // times what is tolerated: as much as the least fault loses
-constexpr double kFewExcused = 10.0;  // packets: fewer hide nothing that would be named
+constexpr double kMinExcused = 10.0;  // packets: fewer hide nothing that would be named
 
 /// The NIC for which an observation's packets were; of round trips their sender's.
 PortId receiver_of(const Fabric& fabric, const PathTable& paths, const Observation& probe) {
@@ -53,7 +53,7 @@ Excuses report_excuses(const Fabric& fabric, const Observations& observations, c
   for (const auto& [nic, received] : at) {
     const double hides = kHides * tolerance.loss.value() * static_cast<double>(received.sent);
     const auto hidden = static_cast<double>(received.excused.counted + received.excused.beside);
-    if (hidden <= std::max(hides, kFewExcused)) continue;
+    if (hidden <= std::max(hides, kMinExcused)) continue;
     busy.insert(nic);
     report.add(HostEvidence{fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
                             fmt::format("it dropped {} packets itself, as it counted: too busy to tell what "

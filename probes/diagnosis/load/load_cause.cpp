@@ -95,7 +95,8 @@ constexpr Bytes kSmall(1024);         // a large probe may wait for its own time
 constexpr std::size_t kMinTrips = 4;  // round trips over a channel to speak of
 constexpr double kMinSpread = 0.2;    // of ln p99: what a scheduler's whims do to the slowest probe
 constexpr double kMaxNats = 12.0;     // as much as a few load rounds
-constexpr double kLongest = 7.0;  // waits up to e^7, a thousand times the usual, are as likely as each other
+constexpr double kMaxLogWait =
+    7.0;  // waits up to e^7, a thousand times the usual, are as likely as each other
 
 double log_p99(const Observation& seen) {
   return std::log(std::max(static_cast<double>(seen.rtt->p99.count()) / 1000.0, 0.1));
@@ -158,7 +159,7 @@ double Waits::log_ratio(ChannelId channel) const {
   const double shift = median(over) - usual_;
   // Congested half of the time it is seen: a wait of any length, or none. The median's own scatter is far
   // below the spread of single round trips; the spread is kept, because neighbours share their hosts' whims.
-  const double waiting = shift > 0 && shift < kLongest ? 1.0 / kLongest : 0.0;
+  const double waiting = shift > 0 && shift < kMaxLogWait ? 1.0 / kMaxLogWait : 0.0;
   const double none = std::exp(log_student(shift, spread_));
   at->second = std::min(std::log((0.5 * waiting + 0.5 * none) / none), kMaxNats);
   return at->second;

@@ -65,11 +65,11 @@ std::uint64_t RandomStream::common(std::uint64_t trials, double p) {
 }
 
 std::uint64_t RandomStream::binomial(std::uint64_t trials, double probability) {
-  constexpr double kFewSuccesses = 10;  // BTRS holds from here on; below, the gaps are as fast
+  constexpr double kMinSuccesses = 10;  // BTRS holds from here on; below, the gaps are as fast
   if (probability <= 0 || trials == 0) return 0;
   if (probability >= 1) return trials;
   if (probability > 0.5) return trials - binomial(trials, 1 - probability);
-  const bool few = static_cast<double>(trials) * probability < kFewSuccesses;
+  const bool few = static_cast<double>(trials) * probability < kMinSuccesses;
   return few ? rare(trials, probability) : common(trials, probability);
 }
 

@@ -18,10 +18,10 @@ constexpr Nanoseconds kAlert = std::chrono::microseconds(200);
 
 /// What flows of others may take of the host's memory, locked: an eighth, for a host has up to eight NICs.
 std::uint64_t memory_to_spare() {
-  constexpr std::uint64_t kLeast = 64 << 20;
+  constexpr std::uint64_t kMinLocked = 64 << 20;
   const auto all =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::max(kLeast, all / 8);
+  return std::max(kMinLocked, all / 8);
 }
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }

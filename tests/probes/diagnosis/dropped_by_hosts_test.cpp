@@ -100,7 +100,7 @@ TEST(DroppedByHosts, ALossyCableOfAStalledHostIsNeverHealthy) {
 
 /// So few that no fault hides behind them: what is left is told as if the host had dropped none.
 TEST(DroppedByHosts, AFewDroppedPacketsHideNoLossOfTheHostsCable) {
-  constexpr std::size_t kSeeds = 24, kFew = 30;
+  constexpr std::size_t kSeeds = 24, kLost = 30;
   std::size_t named = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     MadeUpRun run(seed, {.leaves = 4, .spines = 2, .hosts_per_leaf = 2});
@@ -111,7 +111,7 @@ TEST(DroppedByHosts, AFewDroppedPacketsHideNoLossOfTheHostsCable) {
       if (run.seen.paths.channels(run.seen.paths.paths(probe.path).front()).back() ==
           run.channel("leaf1->host1"))
         into.push_back(&probe);
-    for (std::size_t i = 0; i < kFew; ++i) ++into[i % into.size()]->lost, ++into[i % into.size()]->excused;
+    for (std::size_t i = 0; i < kLost; ++i) ++into[i % into.size()]->lost, ++into[i % into.size()]->excused;
     const Diagnosis found = run.diagnosed();
     named += !found.hosts.empty() && found.hosts.front().verdict == Verdict::degraded ? 1 : 0;
   }

@@ -14,7 +14,7 @@
 namespace weft::files {
 namespace {
 
-constexpr Bytes kMost(100'000);
+constexpr Bytes kMaxBytes(100'000);
 
 class NamedPipe {
  public:
@@ -31,7 +31,7 @@ class NamedPipe {
 TEST(FileText, ANamedPipeThatNobodyWritesToIsRefusedSoon) {
   const NamedPipe pipe;
   const auto began = std::chrono::steady_clock::now();
-  const auto text = read_text_file(pipe.path(), kMost);
+  const auto text = read_text_file(pipe.path(), kMaxBytes);
   ASSERT_FALSE(text);
   EXPECT_THAT(text.error().message, testing::HasSubstr(pipe.path() + " is a pipe, and nobody writes to it"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
@@ -41,7 +41,7 @@ TEST(FileText, ANamedPipeWithAWriterIsReadToItsEnd) {
   const NamedPipe pipe;
   const std::string all(90'000, 'x');  // more than a pipe holds
   std::jthread writer([&] { std::ofstream(pipe.path()) << all; });
-  EXPECT_EQ(read_text_file(pipe.path(), kMost).value_or(""), all);
+  EXPECT_EQ(read_text_file(pipe.path(), kMaxBytes).value_or(""), all);
 }
 
 TEST(FileText, APipeOfAShellIsWaitedFor) {
@@ -52,19 +52,21 @@ TEST(FileText, APipeOfAShellIsWaitedFor) {
     EXPECT_EQ(::write(ends[1], "late", 4), 4);
     close(ends[1]);
   });
-  EXPECT_EQ(read_text_file("/dev/fd/" + std::to_string(ends[0]), kMost).value_or(""), "late");
+  EXPECT_EQ(read_text_file("/dev/fd/" + std::to_string(ends[0]), kMaxBytes).value_or(""), "late");
   writer.join();
-  EXPECT_EQ(read_text_file("/dev/fd/" + std::to_string(ends[0]), kMost).value_or("none"), "");
+  EXPECT_EQ(read_text_file("/dev/fd/" + std::to_string(ends[0]), kMaxBytes).value_or("none"), "");
   close(ends[0]);
 }
 
 TEST(FileText, WhatNeverEndsIsBoundedAndAFolderIsNamed) {
-  EXPECT_THAT(read_text_file("/dev/zero", kMost).error().message, testing::HasSubstr("larger than"));
-  EXPECT_THAT(read_text_file("/tmp", kMost).error().message, testing::HasSubstr("is a folder"));
-  EXPECT_EQ(read_text_file("/no/such", kMost).error().kind, ErrorKind::not_found);
+  EXPECT_THAT(read_text_file("/dev/zero", kMaxBytes).error().message, testing::HasSubstr("larger than"));
+  EXPECT_THAT(read_text_file("/tmp", kMaxBytes).error().message, testing::HasSubstr("is a folder"));
+  EXPECT_EQ(read_text_file("/no/such", kMaxBytes).error().kind, ErrorKind::not_found);
 }
 
-std::string text_of(const std::string& path) { return read_text_file(path, kMost).value_or("unreadable"); }
+std::string text_of(const std::string& path) {
+  return read_text_file(path, kMaxBytes).value_or("unreadable");
+}
 
 TEST(FileText, ALinkIsFollowedAndWhatIsNoOrdinaryFileStaysWhatItIs) {
   const std::string place = testing::TempDir() + "weft_written_" + std::to_string(getpid());
