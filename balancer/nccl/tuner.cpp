@@ -1,10 +1,7 @@
 // NCCL's tuner interface, versions 3 to 5: the answer comes from the table in the job's environment.
 // Declining is success and an untouched cost table: an error would fail the collective.
-#include <algorithm>
-#include <array>
-#include <memory>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "balancer/nccl/environment.hpp"
 #include "balancer/nccl/plugin_api.hpp"
@@ -12,15 +9,6 @@
 
 namespace weft::nccl {
 namespace {
-
-using steer::TunerRow;
-
-constexpr std::size_t kFunctions = 5;
-
-/// Of one communicator: the rows for its size, by function and bytes.
-struct Tuner {
-  std::array<std::vector<TunerRow>, kFunctions> rows;
-};
 
 struct SharedTable {
   steer::TunerTable table;
@@ -63,11 +51,7 @@ int make_tuner(void** context, std::size_t ranks, std::size_t nodes, api::Logger
   *context = nullptr;
   try {
     tell(logger, ranks, nodes);
-    auto made = std::make_unique<Tuner>();
-    for (const TunerRow& row : shared_table().table.rows)
-      if (row.ranks == ranks && row.nodes == nodes)
-        made->rows[static_cast<std::size_t>(row.function)].push_back(row);
-    *context = made.release();
+    *context = new steer::CommunicatorTuner(shared_table().table, ranks, nodes);
   } catch (...) {  // no memory: this rank would decide alone, and the job would fail soon after
     return api::kSystemError;
   }
@@ -75,24 +59,20 @@ int make_tuner(void** context, std::size_t ranks, std::size_t nodes, api::Logger
 }
 
 int destroy(void* context) noexcept {
-  delete static_cast<Tuner*>(context);
+  delete static_cast<steer::CommunicatorTuner*>(context);
   return api::kSuccess;
 }
 
 int choose(void* context, int function, std::size_t bytes, int, api::CostTable costs, int algorithms,
            int protocols, int, int* channels) noexcept {
-  if (context == nullptr || costs == nullptr || function < 0 || function >= static_cast<int>(kFunctions))
+  if (context == nullptr || costs == nullptr || function < 0 || algorithms <= 0 || protocols <= 0)
     return api::kSuccess;
-  const auto& rows = static_cast<const Tuner*>(context)->rows[static_cast<std::size_t>(function)];
-  const auto row = std::ranges::lower_bound(rows, bytes, {}, &TunerRow::up_to);
-  if (row == rows.end()) return api::kSuccess;
-  const int algorithm = static_cast<int>(row->algorithm);
-  const int protocol = static_cast<int>(row->protocol);
-  if (algorithm >= algorithms || protocol >= protocols) return api::kSuccess;
-  float& cost = reinterpret_cast<float*>(costs)[algorithm * protocols + protocol];
-  if (!(cost >= 0)) return api::kSuccess;  // NCCL_ALGO_PROTO_IGNORE (-1): it cannot be done here
-  cost = 0;
-  if (channels != nullptr && row->channels != 0) *channels = static_cast<int>(row->channels);
+  const auto columns = static_cast<std::size_t>(protocols);
+  // Not an array of pointers, whatever its type says: the rows stand one after another.
+  const std::span cells(reinterpret_cast<float*>(costs), static_cast<std::size_t>(algorithms) * columns);
+  const auto* const tuner = static_cast<const steer::CommunicatorTuner*>(context);
+  const auto taken = tuner->choose(static_cast<std::uint64_t>(function), bytes, {cells, columns});
+  if (taken && *taken != 0 && channels != nullptr) *channels = static_cast<int>(*taken);
   return api::kSuccess;
 }
 

@@ -1,7 +1,6 @@
 #include "balancer/steer/tuner_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "balancer/steer/label_list.hpp"
@@ -124,6 +123,26 @@ Result<TunerTable> decode_tuner(std::string_view text) {
   }
   WEFT_TRY_VOID(check(table));
   return table;
+}
+
+CommunicatorTuner::CommunicatorTuner(const TunerTable& table, std::uint64_t ranks, std::uint64_t nodes) {
+  for (const TunerRow& row : table.rows)
+    if (row.ranks == ranks && row.nodes == nodes)
+      rows_[static_cast<std::size_t>(row.function)].push_back(row);
+}
+
+std::optional<std::uint32_t> CommunicatorTuner::choose(std::uint64_t function, std::uint64_t bytes,
+                                                       CostTable costs) const {
+  if (function >= rows_.size()) return std::nullopt;
+  const auto& rows = rows_[function];
+  const auto row = std::ranges::lower_bound(rows, bytes, {}, &TunerRow::up_to);
+  if (row == rows.end()) return std::nullopt;
+  const auto protocol = static_cast<std::size_t>(row->protocol);
+  const std::size_t place = static_cast<std::size_t>(row->algorithm) * costs.protocols + protocol;
+  if (protocol >= costs.protocols || place >= costs.costs.size()) return std::nullopt;
+  if (!(costs.costs[place] >= 0)) return std::nullopt;  // NCCL_ALGO_PROTO_IGNORE (-1)
+  costs.costs[place] = 0;
+  return row->channels;
 }
 
 }  // namespace weft::steer

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,5 +58,25 @@ Result<TunerTable> decode_tuner(std::string_view text);
 
 /// FNV-1a of the text as it is: what tells two tables of one epoch apart.
 std::uint64_t tuner_checksum(std::string_view text);
+
+/// What NCCL asks of one collective: the costs of algorithms (rows) by protocols (columns), below zero where
+/// it cannot be done.
+struct CostTable {
+  std::span<float> costs;
+  std::size_t protocols = 0;
+};
+
+/// The table for the communicators of one size.
+class CommunicatorTuner {
+ public:
+  CommunicatorTuner(const TunerTable& table, std::uint64_t ranks, std::uint64_t nodes);
+  /// Makes the cost of the row's choice 0, the least there is, and says how many channels it takes (0: as
+  /// many as NCCL does). Absent: no row holds, or what it says cannot be done here; then the costs are as
+  /// they were.
+  std::optional<std::uint32_t> choose(std::uint64_t function, std::uint64_t bytes, CostTable costs) const;
+
+ private:
+  std::array<std::vector<TunerRow>, 5> rows_;  // by function, then by bytes
+};
 
 }  // namespace weft::steer
