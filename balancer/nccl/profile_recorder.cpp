@@ -163,15 +163,16 @@ void ProfileRecorder::stop(void* handle, std::uint64_t now) {
   ++operation->sums.steps;
 }
 
+// Loads acquire, so that the look at its life that follows them says whether it was the same one throughout.
 WaitingOperation ProfileRecorder::describe(const Operation& operation) {
-  const std::uint64_t what = operation.what.load(std::memory_order_relaxed);
-  WaitingOperation waiting{.serial = operation.serial.load(std::memory_order_relaxed),
+  const std::uint64_t what = operation.what.load(std::memory_order_acquire);
+  WaitingOperation waiting{.serial = operation.serial.load(std::memory_order_acquire),
                            .communicator = static_cast<std::uint8_t>(what & 0xFFU),
                            .peer = static_cast<std::int32_t>(static_cast<std::uint32_t>(what >> 32U)),
                            .channel = static_cast<std::uint8_t>((what >> 8U) & 0xFFU),
                            .sends = ((what >> 16U) & 1U) != 0};
   for (const auto& step : operation.steps) {
-    const std::uint64_t packed = step.load(std::memory_order_relaxed);
+    const std::uint64_t packed = step.load(std::memory_order_acquire);
     if (wait_of(packed) == ProxyWait::none) continue;
     if (waiting.wait == ProxyWait::none || packed >> 3U < waiting.since) {
       waiting.wait = wait_of(packed);

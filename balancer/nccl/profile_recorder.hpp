@@ -2,7 +2,7 @@
 // each operation of a sampled collective (one channel, one peer, one direction) the time that its steps
 // waited for the GPU, for the peer and for the network. Handles are numbers, not pointers: a stale or foreign
 // one is noticed and ignored. NCCL calls from many threads, each operation and its steps from one. `now` is
-// nanoseconds of a clock that does not step back.
+// nanoseconds, above 0, of a clock that does not step back.
 #pragma once
 
 #include <array>
@@ -150,7 +150,6 @@ void ProfileRecorder::visit_waiting(std::uint64_t before, Visit visit) const {
     if (life % 2 == 0) continue;
     WaitingOperation waiting = describe(operation);
     if (waiting.wait == ProxyWait::none || waiting.since > before) continue;
-    std::atomic_thread_fence(std::memory_order_acquire);
     if (operation.life.load(std::memory_order_relaxed) == life) visit(waiting);
   }
 }
