@@ -10,7 +10,7 @@
 namespace weft::steer {
 namespace {
 
-// weft-tuner/1:EPOCH:ROW:...:ROW:CHECKSUM with FUNCTION,RANKS,NODES,BYTES,ALGORITHM,PROTOCOL,CHANNELS as a
+// weft-tuner/1:EPOCH:ROW:...:ROW:CHECKSUM with FUNCTION/RANKS/NODES/BYTES/ALGORITHM/PROTOCOL/CHANNELS as a
 // row; the checksum, in hexadecimal, is of all that stands before it.
 constexpr std::string_view kFormat = "weft-tuner/1";
 constexpr std::size_t kRowParts = 7;
@@ -39,17 +39,17 @@ std::string_view take(std::string_view& text, char mark) {
 
 Result<TunerRow> parse_row(std::string_view text) {
   const auto all = text;
-  const auto is_whole = static_cast<std::size_t>(std::ranges::count(text, ',')) == kRowParts - 1;
-  const auto function = word_of<NcclFunction>(kFunctions, take(text, ','));
-  const auto ranks = parse_whole_number<std::uint32_t>(take(text, ','));
-  const auto nodes = parse_whole_number<std::uint32_t>(take(text, ','));
-  const auto up_to = parse_whole_number<std::uint64_t>(take(text, ','));
-  const auto algorithm = word_of<NcclAlgorithm>(kAlgorithms, take(text, ','));
-  const auto protocol = word_of<NcclProtocol>(kProtocols, take(text, ','));
+  const auto is_whole = static_cast<std::size_t>(std::ranges::count(text, '/')) == kRowParts - 1;
+  const auto function = word_of<NcclFunction>(kFunctions, take(text, '/'));
+  const auto ranks = parse_whole_number<std::uint32_t>(take(text, '/'));
+  const auto nodes = parse_whole_number<std::uint32_t>(take(text, '/'));
+  const auto up_to = parse_whole_number<std::uint64_t>(take(text, '/'));
+  const auto algorithm = word_of<NcclAlgorithm>(kAlgorithms, take(text, '/'));
+  const auto protocol = word_of<NcclProtocol>(kProtocols, take(text, '/'));
   const auto channels = parse_whole_number<std::uint32_t>(text);
   if (!is_whole || !function || !ranks || !nodes || !up_to || !algorithm || !protocol || !channels)
     return fail(ErrorKind::invalid_input,
-                "\"{}\" is no row: expected FUNCTION,RANKS,NODES,BYTES,ALGORITHM,PROTOCOL,CHANNELS",
+                "\"{}\" is no row: expected FUNCTION/RANKS/NODES/BYTES/ALGORITHM/PROTOCOL/CHANNELS",
                 outside_text(all.substr(0, 80)));
   return TunerRow{*function, *ranks, *nodes, *up_to, *algorithm, *protocol, *channels};
 }
@@ -90,7 +90,7 @@ Result<std::string> encode_tuner(const TunerTable& table) {
   WEFT_TRY_VOID(check(ordered));
   std::string text = fmt::format("{}:{}:", kFormat, ordered.epoch);
   for (const TunerRow& row : ordered.rows)
-    text += fmt::format("{},{},{},{},{},{},{}:", to_string(row.function), row.ranks, row.nodes, row.up_to,
+    text += fmt::format("{}/{}/{}/{}/{}/{}/{}:", to_string(row.function), row.ranks, row.nodes, row.up_to,
                         to_string(row.algorithm), to_string(row.protocol), row.channels);
   text += fmt::format("{:016x}", tuner_checksum(text));
   if (text.size() > kMaxTunerText)

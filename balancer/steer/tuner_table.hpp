@@ -47,7 +47,7 @@ inline constexpr std::size_t kMaxTunerText =
 inline constexpr std::uint32_t kMaxNcclChannels = 64;  // MAXCHANNELS of NCCL 2.28
 inline constexpr std::uint32_t kMaxTunerRanks = 1U << 20U;
 
-/// Of letters, digits and `_./:,` alone, so that a shell, Slurm and YAML take it as it is. Rows are put in
+/// Of letters, digits and `_/:-` alone, so that a shell, Slurm and YAML take it as it is. Rows are put in
 /// order. Errors: invalid_input (rows that decode_tuner would refuse).
 Result<std::string> encode_tuner(const TunerTable& table);
 

@@ -273,12 +273,12 @@ def check_tuner(check, job, expected):
 def run_tuned(library, out, check):
     """Two tables that choose otherwise: what NCCL takes follows them."""
     tables = {
-        "tuner_small_tree": (tuner_table(1, ["all_reduce,2,2,65536,tree,ll,1", "all_reduce,2,2,1048576,ring,ll,1",
-                                             "all_reduce,2,2,1073741824,ring,simple,2"]),
+        "tuner_small_tree": (tuner_table(1, ["all_reduce/2/2/65536/tree/ll/1", "all_reduce/2/2/1048576/ring/ll/1",
+                                             "all_reduce/2/2/1073741824/ring/simple/2"]),
                              lambda size: ("TREE", "LL", 1) if size <= 65536 else
                              ("RING", "LL", 1) if size <= 1048576 else ("RING", "SIMPLE", 2)),
-        "tuner_small_ring": (tuner_table(2, ["all_reduce,2,2,1048576,ring,simple,1",
-                                             "all_reduce,2,2,1073741824,tree,simple,1"]),
+        "tuner_small_ring": (tuner_table(2, ["all_reduce/2/2/1048576/ring/simple/1",
+                                             "all_reduce/2/2/1073741824/tree/simple/1"]),
                              lambda size: ("RING", "SIMPLE", 1) if size <= 1048576 else ("TREE", "SIMPLE", 1)),
     }
     for name, (table, expected) in tables.items():
@@ -293,10 +293,10 @@ def run_tuned(library, out, check):
 
 def run_refused(library, out, check):
     """A table that was changed, and one that asks for what NCCL cannot do here: NCCL decides by itself."""
-    changed = tuner_table(3, ["all_reduce,2,2,65536,tree,ll,1"]).replace("65536", "65537")
+    changed = tuner_table(3, ["all_reduce/2/2/65536/tree/ll/1"]).replace("65536", "65537")
     for name, table in (("tuner_changed", changed), ("tuner_impossible", tuner_table(4, [
-            "all_reduce,2,2,1073741824,nvls,simple,0"])), ("tuner_many_channels", tuner_table(5, [
-            "all_reduce,2,2,1073741824,ring,simple,64"]))):
+            "all_reduce/2/2/1073741824/nvls/simple/0"])), ("tuner_many_channels", tuner_table(5, [
+            "all_reduce/2/2/1073741824/ring/simple/64"]))):
         job = Job(library, out, name, {**PLUGINS, "WEFT_NCCL_TUNER": table, "WEFT_NCCL_PROFILE": "1"}, debug="INFO")
         healthy(check, job, *job.finish())
         says = re.findall(r"weft: [^\n]*", job.log())
