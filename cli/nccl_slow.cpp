@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 constexpr Bytes kMaxProfile(std::int64_t{64} << 20);  // the library begins a new file at half of it
 constexpr std::size_t kMaxProfiles = 200'000;
 
-/// The profiles of a directory, or the file itself.
-Result<std::vector<fs::path>> profiles_in(const std::string& place) {
+/// The profiles of a directory, or the file itself. `is_asked`: somebody says that there are some.
+Result<std::vector<fs::path>> profiles_in(const std::string& place, bool is_asked) {
   std::error_code error;
+  if (!is_asked && !fs::exists(place, error)) return std::vector<fs::path>();
   if (!fs::exists(place, error))
     return fail(ErrorKind::not_found, "{}: no such file or directory", outside_text(place));
   if (!fs::is_directory(place, error)) return std::vector<fs::path>{place};
@@ -66,7 +67,10 @@ Result<std::vector<nccl::RankProfile>> read_profiles(const std::vector<fs::path>
 
 Result<int> explain(const po::variables_map& values) {
   WEFT_TRY(const auto json, wants_json(values));
-  WEFT_TRY(const auto paths, profiles_in(nccl_directory(values, "place")));
+  const auto place = nccl_directory(values, "place");
+  WEFT_TRY(const auto paths, profiles_in(place, values.count("place") != 0));
+  if (paths.empty())
+    print_stderr("weft: no process of a job has written a profile in {}\n", outside_text(place));
   WEFT_TRY(const auto profiles, read_profiles(paths));
   const auto report = nccl::explain_slow(profiles);
   if (json)

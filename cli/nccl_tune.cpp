@@ -44,7 +44,7 @@ OptionParser nccl_tune_options() {
                       "Prints the table by which NCCL's all-reduces of a job take the algorithm and the "
                       "protocol that are quickest on this "
                       "fabric at\neach size. `weft nccl env --tuner FILE` gives it to the job.",
-                      "  weft nccl tune fabric.yaml --hosts 16 --measured sweep.jsonl > tuner\n"
+                      "  weft nccl tune cluster.yaml --hosts 4 --measured run.jsonl > tuner\n"
                       "  eval \"$(weft nccl env --tuner tuner)\"\n");
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
                                  "the fabric of the job")(

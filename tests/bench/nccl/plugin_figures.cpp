@@ -181,7 +181,7 @@ double worst_regret(const Site& site, std::size_t hosts) {
     const auto demand =
         make_hierarchical(site.fabric, job.hosts, collective, Bytes(static_cast<std::int64_t>(kGigabyte)));
     const double seconds =
-        simulate(site.fabric, demand, {flowsim::Spread::weft, 1}, {.avoid = site.down}).seconds;
+        flowsim::simulate(site.fabric, demand, {flowsim::Spread::weft, 1}, {.avoid = site.down}).seconds;
     // A fluid's time grows with its bytes; LL sends twice as many.
     choice.seconds_per_byte =
         seconds / static_cast<double>(kGigabyte) * (choice.protocol == steer::NcclProtocol::ll ? 2 : 1);
