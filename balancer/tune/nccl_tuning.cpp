@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "balancer/assign/assign.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::tune {
@@ -21,11 +22,22 @@ constexpr Nanoseconds kSimpleStepTree{9'000};
 constexpr double kLlBytes = 2;
 
 constexpr Bytes kLittle(1);
-constexpr Bytes kMuch(1'000'000'000'000);
+constexpr Bytes kMuch(1'000'000'000);
 
 double seconds_of(const std::vector<assign::AlgorithmTime>& times, Collective collective) {
   const auto found = std::ranges::find(times, collective, &assign::AlgorithmTime::collective);
   return static_cast<double>(found->time.count()) / 1e9;
+}
+
+/// Of one byte, over all rails, as the balancer assigns them: its bound is not always met.
+double seconds_a_byte(const Fabric& fabric, const TunedJob& job, Collective collective) {
+  const auto demand = demand::make_hierarchical(fabric, job.hosts, collective, kMuch);
+  const auto answer = assign::assign(fabric, demand, {.avoid = job.avoid});
+  double bytes = 0;
+  for (const assign::PhaseAssignment& phase : answer.phases)
+    bytes += std::max(phase.load.busiest, phase.bounds.nic);
+  return bytes * 8 / job.cost.link.value_or(answer.reference).bits_per_second() /
+         static_cast<double>(kMuch.count());
 }
 
 }  // namespace
@@ -40,14 +52,12 @@ std::vector<ChoiceTime> all_reduce_choices(const Fabric& fabric, const TunedJob&
     return all_reduce_times(fabric, job.avoid, ranks, size, cost);
   };
   const auto little = times(kLittle, {});
-  const auto much = times(kMuch, {});
   std::vector<ChoiceTime> choices;
   for (const auto& [collective, algorithm, simple] :
        {std::tuple(Collective::ring, NcclAlgorithm::ring, times(kLittle, kSimpleStepRing)),
         std::tuple(Collective::tree, NcclAlgorithm::tree, times(kLittle, kSimpleStepTree))}) {
     const double start = seconds_of(little, collective);
-    const double a_byte = (seconds_of(much, collective) - start) / static_cast<double>(kMuch.count()) /
-                          static_cast<double>(rails.size());
+    const double a_byte = seconds_a_byte(fabric, job, collective);
     choices.push_back({algorithm, NcclProtocol::ll, start, a_byte * kLlBytes});
     choices.push_back({algorithm, NcclProtocol::simple, seconds_of(simple, collective), a_byte});
   }

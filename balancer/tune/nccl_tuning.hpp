@@ -1,6 +1,7 @@
-// Rows of a tuner table for the all-reduces of one communicator, out of what choose_algorithm expects of
-// rings and trees on this fabric. NCCL's protocols are laid over it: LL carries a flag with every word, twice
-// the bytes; Simple takes longer a step. Pure.
+// Rows of a tuner table for the all-reduces of one communicator: the latencies of rings and trees as
+// choose_algorithm has them, and their bytes by the busiest channel of the balancer's own assignment (its
+// bound may be half of that). NCCL's protocols are laid over it: LL carries a flag with every word, twice the
+// bytes; Simple takes longer a step. Pure.
 #pragma once
 
 #include <span>
