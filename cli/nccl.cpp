@@ -11,11 +11,15 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::array<Command, 4> kNcclWords{{
+constexpr std::array<Command, 6> kNcclWords{{
     {"env", "what a job must set so that its queue pairs take their labels", nccl_env_command,
      nccl_env_options},
     {"steer", "give a job the labels of an assignment", nccl_steer_command, nccl_steer_options},
     {"qps", "the queue pairs of a job's processes on this host", nccl_qps_command, nccl_qps_options},
+    {"tune", "the table by which a job's all-reduces take the quickest algorithm", nccl_tune_command,
+     nccl_tune_options},
+    {"slow", "what slow collectives wait for: a GPU, a peer or the network", nccl_slow_command,
+     nccl_slow_options},
     {"hang", "why a job hangs: the rank, or the network and its link", nccl_hang_command, nccl_hang_options},
 }};
 

@@ -18,6 +18,10 @@ int nccl_qps_command(const Arguments& arguments);
 OptionParser nccl_qps_options();
 int nccl_steer_command(const Arguments& arguments);
 OptionParser nccl_steer_options();
+int nccl_tune_command(const Arguments& arguments);
+OptionParser nccl_tune_options();
+int nccl_slow_command(const Arguments& arguments);
+OptionParser nccl_slow_options();
 int nccl_hang_command(const Arguments& arguments);
 OptionParser nccl_hang_options();
 

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "balancer/steer/tuner_table.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
 #include "cli/options.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/files/file_text.hpp"
 
 namespace weft::cli {
 namespace {
@@ -67,6 +69,32 @@ void print_kubernetes(const std::vector<JobSetting>& settings, const std::string
       library, directory);
 }
 
+/// The table as the job's variable has it: one that its ranks would refuse is refused here.
+Result<std::string> tuner_text(const std::string& path) {
+  WEFT_TRY(auto text, files::read_text_file(path, Bytes(steer::kMaxTunerText + 1)));
+  if (const auto table = steer::decode_tuner(text); !table) return pass_on(table, outside_text(path));
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+/// NCCL's tuner and profiler, where they are asked for.
+Result<void> add_plugins(const po::variables_map& values, const std::string& library,
+                         std::vector<JobSetting>& settings) {
+  if (const auto table = text_option(values, "tuner")) {
+    WEFT_TRY(auto text, tuner_text(*table));
+    settings.push_back({"NCCL_TUNER_PLUGIN", library});
+    settings.push_back({"WEFT_NCCL_TUNER", std::move(text)});
+  }
+  if (values.count("profile")) {
+    const auto every = values["profile"].as<std::uint32_t>();
+    if (every == 0)
+      return fail(ErrorKind::usage, "--profile 0: expected of how many collectives one is told");
+    settings.push_back({"NCCL_PROFILER_PLUGIN", library});
+    settings.push_back({"WEFT_NCCL_PROFILE", std::to_string(every)});
+  }
+  return {};
+}
+
 Result<void> print_env(const po::variables_map& values) {
   const auto by = values["by"].as<std::string>();
   const auto place = values["for"].as<std::string>();
@@ -78,8 +106,9 @@ Result<void> print_env(const po::variables_map& values) {
   }
   WEFT_TRY(const auto library, plain_path(*named, "library"));
   WEFT_TRY(const auto directory, plain_path(nccl_directory(values, "dir"), "dir"));
-  const std::vector<JobSetting> settings{{"WEFT_NCCL_DIR", directory},
-                                         {by == "plugin" ? "NCCL_ENV_PLUGIN" : "LD_PRELOAD", library}};
+  std::vector<JobSetting> settings{{"WEFT_NCCL_DIR", directory},
+                                   {by == "plugin" ? "NCCL_ENV_PLUGIN" : "LD_PRELOAD", library}};
+  WEFT_TRY_VOID(add_plugins(values, library, settings));
   if (place == "shell")
     print_shell(settings);
   else if (place == "slurm")
@@ -100,7 +129,7 @@ OptionParser nccl_env_options() {
       "serves "
       "every program that uses verbs;\n`plugin` only NCCL 2.28 and later, without LD_PRELOAD.",
       "  eval \"$(weft nccl env)\"\n"
-      "  weft nccl env --for slurm\n"
+      "  weft nccl env --for slurm --tuner tuner --profile 16\n"
       "  weft nccl env --by plugin --for kubernetes --library /usr/lib/weft/libweft-nccl.so\n");
   parser.options(Group::how)
       .add_options()("by", po::value<std::string>()->value_name("preload|plugin")->default_value("preload"),
@@ -109,6 +138,12 @@ OptionParser nccl_env_options() {
           "who reads it: a shell, srun's command line, a pod's description")(
           "library", po::value<std::string>()->value_name("FILE"),
           "the library, as the job finds it; without: where this program is installed")(
+          "tuner", po::value<std::string>()->value_name("FILE"),
+          "NCCL's tuner answers from this table of `weft nccl tune`; all ranks must have the same one, so "
+          "run this once, "
+          "where the job is launched")(
+          "profile", po::value<std::uint32_t>()->value_name("N"),
+          "NCCL's profiler tells of one in N collectives what they wait for (`weft nccl slow`)")(
           "dir", po::value<std::string>()->value_name("DIR"),
           "the directory of labels and queue pairs, one a job; without: WEFT_NCCL_DIR, else "
           "weft-nccl-UID in /dev/shm");

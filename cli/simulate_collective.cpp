@@ -37,16 +37,6 @@ struct Row {
   std::vector<assign::AlgorithmTime> times;  // the quickest first
 };
 
-/// What --measured says, or else --latency.
-Result<assign::MeasuredCost> read_cost(const po::variables_map& values, const Fabric& fabric) {
-  if (const auto file = text_option(values, "measured")) {
-    WEFT_TRY(const auto read, read_observations(fabric, *file));
-    return assign::measured_cost(fabric, read.observations);
-  }
-  WEFT_TRY(const auto latency, read_option(values, "latency", parse_duration));
-  return assign::MeasuredCost{*latency, *latency};
-}
-
 void print_rows(const Fabric& fabric, std::size_t hosts, const assign::MeasuredCost& cost,
                 const std::vector<Row>& rows) {
   const auto in_leaf = cost.latency_in_leaf == cost.latency_across
@@ -88,7 +78,7 @@ int all_reduce_table(const po::variables_map& values, const Fabric& fabric,
                      const std::vector<assign::Avoided>& avoided) {
   const auto json = wants_json(values);
   if (!json) return report(json.error());
-  const auto cost = read_cost(values, fabric);
+  const auto cost = read_step_cost(values, fabric);
   if (!cost) return report(cost.error());
   const auto hosts = asked_hosts(fabric, values);
   if (!hosts) return report(hosts.error());
@@ -241,6 +231,15 @@ std::string document(const Fabric& fabric, const AskedDemand& asked,
 }
 
 }  // namespace
+
+Result<assign::MeasuredCost> read_step_cost(const po::variables_map& values, const Fabric& fabric) {
+  if (const auto file = text_option(values, "measured")) {
+    WEFT_TRY(const auto read, read_observations(fabric, *file));
+    return assign::measured_cost(fabric, read.observations);
+  }
+  WEFT_TRY(const auto latency, read_option(values, "latency", parse_duration));
+  return assign::MeasuredCost{*latency, *latency};
+}
 
 void add_collective_options(po::options_description& options) {
   add_demand_options(options);

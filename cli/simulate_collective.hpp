@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "balancer/assign/choose_algorithm.hpp"
 #include "cli/options.hpp"
 #include "topology/model/fault.hpp"
 
@@ -14,6 +15,8 @@ namespace weft::cli {
 
 /// The options of simulate that belong to this part: those of the demand, and --plot.
 void add_collective_options(po::options_description& options);
+/// What --measured says, or else --latency: of one step of a collective.
+Result<assign::MeasuredCost> read_step_cost(const po::variables_map& values, const Fabric& fabric);
 /// True when the demand was given: then simulate_collective() is meant, not a sweep.
 bool collective_was_asked(const po::variables_map& values);
 

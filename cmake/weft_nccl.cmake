@@ -54,5 +54,16 @@ function(weft_nccl_test_programs)
   add_executable(nccl_client tests/nccl/nccl_client.cpp balancer/nccl/call_slots.cpp)
   target_include_directories(nccl_client PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(nccl_client PRIVATE ${CMAKE_DL_LIBS})
-  weft_not_sanitized(weft_fake_driver verbs_client ring_client nccl_client)
+  # The tuner and the profiler as NCCL drives them.
+  add_executable(plugin_host tests/nccl/plugin_host.cpp)
+  target_include_directories(plugin_host PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(plugin_host PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  weft_not_sanitized(weft_fake_driver verbs_client ring_client nccl_client plugin_host)
+  # Real jobs: skipped without a GPU and PyTorch.
+  find_program(WEFT_PYTHON3 python3)
+  if(WEFT_PYTHON3)
+    add_test(NAME "tests/gpu: nccl job" COMMAND ${WEFT_PYTHON3} ${CMAKE_SOURCE_DIR}/tests/gpu/nccl_job.py
+                                                $<TARGET_FILE:weft_nccl> ${CMAKE_BINARY_DIR}/nccl_job)
+    set_tests_properties("tests/gpu: nccl job" PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 480 RESOURCE_LOCK gpu)
+  endif()
 endfunction()

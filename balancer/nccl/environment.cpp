@@ -13,7 +13,8 @@ std::string text_of(const char* name) {
 }
 
 Environment read_environment() {
-  Environment read{.directory = text_of("WEFT_NCCL_DIR"), .rank = {}};
+  Environment read{.directory = text_of("WEFT_NCCL_DIR"), .tuner = text_of("WEFT_NCCL_TUNER")};
+  read.profile_every = parse_whole_number<std::uint32_t>(text_of("WEFT_NCCL_PROFILE")).value_or(0);
   // torchrun, Open MPI, PMIx, MPICH, Slurm.
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (!read.rank) read.rank = parse_whole_number<std::uint32_t>(text_of(name));

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "balancer/nccl/tracked_qp.hpp"
+#include "tests/bench/nccl/plugin_figures.hpp"
 #include "tests/bench/support/figures.hpp"
 
 namespace weft {
@@ -63,6 +64,7 @@ int run() {
   const double hooked = cost(qp, cq);
   bench::Figures figures("nccl");
   figures.add("hook_ns", hooked - plain, "at most 50");
+  bench::add_plugin_figures(figures);
   return figures.write();
 }
 

@@ -8,6 +8,7 @@
 
 #include "balancer/steer/process_qps.hpp"
 #include "cli/exit_status.hpp"
+#include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "topology/os/scratch_directory.hpp"
@@ -52,6 +53,52 @@ TEST(NcclEnv, RefusesWhatAShellWouldReadOtherwise) {
   }
   EXPECT_EQ(env({"--for", "fish"}).status, kExitUsage);
   EXPECT_EQ(env({"--by", "magic"}).status, kExitUsage);
+}
+
+TEST(NcclEnv, CarriesTheTunersTableAndAsksForAProfile) {
+  const auto scratch = os::ScratchDirectory::make().value();
+  const auto path = (scratch.path() / "tuner").string();
+  std::ofstream(scratch.path() / "fabric.yaml")
+      << "fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n";
+  const auto made =
+      call(nccl_tune_command, {(scratch.path() / "fabric.yaml").string(), "--hosts", "4", "--epoch", "9"});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_THAT(made.out, testing::StartsWith("weft-tuner/1:9:all_reduce/4/4/"));
+  std::ofstream(path) << made.out;
+  const auto said = env({"--dir", "/run/job", "--tuner", path, "--profile", "16"});
+  EXPECT_THAT(said.out, HasSubstr("export NCCL_TUNER_PLUGIN=/usr/lib/weft/libweft-nccl.so\n"));
+  EXPECT_THAT(said.out, HasSubstr("export WEFT_NCCL_TUNER=" + made.out));
+  EXPECT_THAT(said.out, HasSubstr("export NCCL_PROFILER_PLUGIN=/usr/lib/weft/libweft-nccl.so\n"));
+  EXPECT_THAT(said.out, HasSubstr("export WEFT_NCCL_PROFILE=16\n"));
+}
+
+TEST(NcclEnv, RefusesATableThatRanksWouldRefuse) {
+  const auto scratch = os::ScratchDirectory::make().value();
+  const auto path = (scratch.path() / "tuner").string();
+  std::ofstream(path) << "weft-tuner/1:9:all_reduce/4/4/1/ring/ll/0:0\n";
+  EXPECT_EQ(env({"--tuner", path}).status, kExitUsage);
+  EXPECT_EQ(env({"--tuner", "/no/such"}).status, kExitUsage);
+  EXPECT_EQ(env({"--profile", "0"}).status, kExitUsage);
+  EXPECT_EQ(call(nccl_tune_command, {}).status, kExitUsage);
+  EXPECT_EQ(call(nccl_tune_command, {"/no/such", "--hosts", "2"}).status, kExitUsage);
+}
+
+Outcome slow(Arguments words) { return call(nccl_slow_command, words); }
+
+TEST(NcclSlow, ReadsTheProfilesOfADirectory) {
+  const auto said = slow({WEFT_SOURCE_DIR "/tests/data/nccl_profile"});
+  EXPECT_THAT(said.out, HasSubstr("1 ranks told of "));
+  const auto document = slow({WEFT_SOURCE_DIR "/tests/data/nccl_profile", "-o", "json"});
+  expect_matches_schema(document.out, "nccl_slow");
+}
+
+TEST(NcclSlow, SaysWhatIsNotThere) {
+  const auto scratch = os::ScratchDirectory::make().value();
+  EXPECT_EQ(slow({"/no/such"}).status, kExitUsage);
+  EXPECT_EQ(slow({"/dev/zero"}).status, kExitUsage);
+  EXPECT_THAT(slow({scratch.path().string()}).err, HasSubstr("no profiles"));
+  std::ofstream(scratch.path() / "1.profile.jsonl") << "no profile\n";
+  EXPECT_THAT(slow({scratch.path().string()}).err, HasSubstr("no profile of NCCL"));
 }
 
 steer::ProcessQps sample() {

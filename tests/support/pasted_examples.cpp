@@ -121,6 +121,7 @@ PasteBoard::PasteBoard() {
                              folder / "dumps/leaf1.json");
   std::filesystem::copy(WEFT_SOURCE_DIR "/tests/data/nccl", folder / "traces");
   std::filesystem::copy(WEFT_SOURCE_DIR "/tests/fuzz/corpus/qp_table", folder / "qps");
+  std::filesystem::copy(WEFT_SOURCE_DIR "/tests/data/nccl_profile", folder / "profiles");
   std::filesystem::create_directory(folder / "bin");
   std::filesystem::create_symlink(WEFT_BINARY_DIR "/weft", folder / "bin/weft");
   for (const char* launcher : {"ssh", "srun"})
@@ -136,6 +137,7 @@ PasteBoard::PasteBoard() {
       "weft simulate fabric.yaml --fault leaf1--spine2:loss=2% -o json > diagnosis.json || true\n"
       "weft simulate cluster.yaml --observations run.jsonl > table\n"
       "weft plan rates --published > rates.json\n"
+      "weft nccl tune cluster.yaml --hosts 4 > tuner\n"
       "weft bus init bus --fabric cluster.yaml > table\n"
       "for host in host1 host2 host3; do weft blacklist add $host --for 4h --reason work --ledger bl.db "
       "--fabric fabric.yaml > table; done\n";

@@ -1,0 +1,211 @@
+#include "balancer/nccl/profile_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <iterator>
+
+#include "topology/base/outside_text.hpp"
+
+namespace weft::nccl {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+constexpr long kRound = 100 * static_cast<long>(kMillisecond);
+/// A step that waits longer than this is told while it waits; a healthy one waits microseconds to
+/// milliseconds.
+constexpr std::uint64_t kLongWait = 2000 * kMillisecond;
+
+std::uint64_t nanoseconds(clockid_t clock) noexcept {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Since 1970.
+std::uint64_t wall_time(std::uint64_t at) {
+  return nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC) + at;
+}
+
+template <std::size_t kSize>
+std::string json_text(const std::array<char, kSize>& text) {
+  std::string json;
+  for (const char c : outside_text(text.data())) {
+    if (c == '"' || c == '\\') json += '\\';
+    json += c;
+  }
+  return json;
+}
+
+const char* name_of(ProxyWait wait) {
+  switch (wait) {
+    case ProxyWait::none:
+      return "";
+    case ProxyWait::gpu:
+      return "gpu";
+    case ProxyWait::peer:
+      return "peer";
+    case ProxyWait::network:
+      return "network";
+    case ProxyWait::data:
+      return "data";
+    case ProxyWait::flush:
+      return "flush";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::uint64_t profile_clock() noexcept { return nanoseconds(CLOCK_MONOTONIC); }
+
+ProfileFile::ProfileFile(ProfileRecorder& recorder, std::string directory, std::string header)
+    : recorder_(recorder), directory_(std::move(directory)), header_(std::move(header)) {}
+
+void ProfileFile::start() {
+  const std::lock_guard lock(writing_);
+  if (running_) return;
+  reopen();
+  if (!file_) return;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  running_ = pthread_create(
+                 &thread, nullptr,
+                 [](void* self) -> void* {
+                   for (;;) {
+                     const timespec round{0, kRound};
+                     nanosleep(&round, nullptr);
+                     static_cast<ProfileFile*>(self)->drain();
+                   }
+                   return nullptr;
+                 },
+                 this) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (running_) pthread_detach(thread);
+}
+
+void ProfileFile::in_child() {
+  ProfileRecord record;
+  while (recorder_.take(record)) {
+  }
+  file_ = os::FileDescriptor();
+  pending_.clear();
+  told_ = {};
+  running_ = false;
+  writing_.unlock();
+}
+
+void ProfileFile::reopen() {
+  const std::string path = directory_ + "/" + std::to_string(getpid()) + ".profile";
+  mkdir(directory_.c_str(), S_IRWXU);
+  if (file_)
+    rename((path + ".jsonl").c_str(), (path + ".old.jsonl").c_str());
+  else
+    unlink((path + ".old.jsonl").c_str());  // of a process that had this number before
+  unlink((path + ".jsonl").c_str());
+  file_ = os::FileDescriptor(open((path + ".jsonl").c_str(),
+                                  O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+                                  S_IRUSR | S_IWUSR));
+  size_ = 0;
+  told_ = {};
+}
+
+void ProfileFile::drain() {
+  const std::lock_guard lock(writing_);
+  if (!file_) return;
+  try {
+    write_all();
+  } catch (...) {  // no memory: what was taken is lost, the job goes on
+    pending_.clear();
+  }
+}
+
+void ProfileFile::write_all() {
+  constexpr std::size_t kPart = 65'536;
+  ProfileRecord record;
+  while (recorder_.take(record)) {
+    append_record(record);
+    if (pending_.size() >= kPart) flush();
+  }
+  if (const std::uint64_t now = profile_clock(); now - last_look_ > kLongWait / 2) {
+    last_look_ = now;
+    append_waiting(now);
+  }
+  if (const auto dropped = recorder_.take_dropped(); dropped != 0)
+    fmt::format_to(std::back_inserter(pending_), "{{\"dropped\":{}}}\n", dropped);
+  flush();
+}
+
+/// A line for it, once a file.
+void ProfileFile::append_communicator(std::size_t place) {
+  if (told_[place]) return;
+  const ProfiledCommunicator* const about = recorder_.communicator(place);
+  if (about == nullptr) return;
+  told_[place] = true;
+  fmt::format_to(
+      std::back_inserter(pending_),
+      "{{\"schema\":\"weft.nccl_profile/1\",\"pid\":{},\"communicator\":\"{:016x}\",\"name\":\"{}\","
+      "\"place\":{},\"rank\":{},\"ranks\":{},\"nodes\":{}{}}}\n",
+      getpid(), about->id, json_text(about->name), place, about->rank, about->ranks, about->nodes, header_);
+}
+
+void ProfileFile::append_record(const ProfileRecord& record) {
+  const auto out = std::back_inserter(pending_);
+  append_communicator(record.communicator);
+  if (record.kind == ProfileRecord::Kind::collective) {
+    const ProfiledCollective& of = record.collective;
+    fmt::format_to(out,
+                   "{{\"collective\":{},\"place\":{},\"at_ns\":{},\"function\":\"{}\",\"sequence\":{},"
+                   "\"count\":{},\"type\":\"{}\",\"channels\":{}",
+                   record.serial, record.communicator, wall_time(record.at), json_text(of.function),
+                   of.sequence, of.count, json_text(of.type), of.channels);
+    if (of.peer >= 0)
+      fmt::format_to(out, ",\"peer\":{}}}\n", of.peer);
+    else
+      fmt::format_to(out, ",\"algorithm\":\"{}\",\"protocol\":\"{}\"}}\n", json_text(of.algorithm),
+                     json_text(of.protocol));
+    return;
+  }
+  const ProfiledOperation& of = record.operation;
+  fmt::format_to(
+      out,
+      "{{\"operation\":{},\"place\":{},\"at_ns\":{},\"peer\":{},\"channel\":{},\"sends\":{},\"steps\":{},"
+      "\"bytes\":{},\"took_ns\":{}",
+      record.serial, record.communicator, wall_time(record.at), of.peer, of.channel, of.sends, of.steps,
+      of.bytes, of.took);
+  for (std::size_t wait = 1; wait < kProxyWaits; ++wait)
+    if (of.waited[wait] != 0)
+      fmt::format_to(out, ",\"{}_ns\":{}", name_of(static_cast<ProxyWait>(wait)), of.waited[wait]);
+  pending_ += "}\n";
+}
+
+void ProfileFile::append_waiting(std::uint64_t now) {
+  if (now < kLongWait) return;
+  recorder_.visit_waiting(now - kLongWait, [&](const WaitingOperation& waiting) {
+    append_communicator(waiting.communicator);
+    fmt::format_to(
+        std::back_inserter(pending_),
+        "{{\"waiting\":{},\"place\":{},\"at_ns\":{},\"peer\":{},\"channel\":{},\"sends\":{},\"for\":\"{}\","
+        "\"since_ns\":{}}}\n",
+        waiting.serial, waiting.communicator, wall_time(now), waiting.peer, waiting.channel, waiting.sends,
+        name_of(waiting.wait), now - waiting.since);
+  });
+}
+
+void ProfileFile::flush() {
+  if (size_ + pending_.size() > kMaxProfileBytes) reopen();
+  // What does not fit on a full disk is lost, perhaps within a line.
+  const ssize_t wrote = pending_.empty() ? 0 : write(file_.get(), pending_.data(), pending_.size());
+  if (wrote > 0) size_ += static_cast<std::size_t>(wrote);
+  pending_.clear();
+}
+
+}  // namespace weft::nccl

@@ -1,0 +1,117 @@
+// `weft nccl slow`: what slow collectives of a job wait for, of the profiles that its processes wrote.
+#include "collectors/nccl/slow.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/exit_status.hpp"
+#include "cli/nccl.hpp"
+#include "cli/options.hpp"
+#include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/file_text.hpp"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Bytes kMaxProfile(std::int64_t{64} << 20);  // the library begins a new file at half of it
+constexpr std::size_t kMaxProfiles = 200'000;
+
+/// The profiles of a directory, or the file itself. `is_asked`: somebody says that there are some.
+Result<std::vector<fs::path>> profiles_in(const std::string& place, bool is_asked) {
+  std::error_code error;
+  if (!is_asked && !fs::exists(place, error)) return std::vector<fs::path>();
+  if (!fs::exists(place, error))
+    return fail(ErrorKind::not_found, "{}: no such file or directory", outside_text(place));
+  if (!fs::is_directory(place, error)) return std::vector<fs::path>{place};
+  std::vector<fs::path> found;
+  for (auto entry = fs::directory_iterator(place, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const auto name = entry->path().filename().string();
+    if (!name.ends_with(".jsonl") || name.find(".profile.") == std::string::npos) continue;
+    if (found.size() == kMaxProfiles)
+      return fail(ErrorKind::invalid_input, "{}: more than {} profiles", outside_text(place), kMaxProfiles);
+    found.push_back(entry->path());
+  }
+  if (error) return fail(ErrorKind::permission, "{}: {}", outside_text(place), error.message());
+  if (found.empty())
+    return fail(ErrorKind::not_found,
+                "{}: no profiles: a job writes them with what `weft nccl env --profile N` prints",
+                outside_text(place));
+  std::ranges::sort(found);
+  return found;
+}
+
+/// One that cannot be read is told and left; where all are, the last is the error.
+Result<std::vector<nccl::RankProfile>> read_profiles(const std::vector<fs::path>& paths) {
+  std::vector<nccl::RankProfile> profiles;
+  std::optional<Error> trouble;
+  for (const auto& path : paths) {
+    const auto name = outside_text(path.string());
+    const auto text = files::read_text_file(path, kMaxProfile);
+    auto profile = text ? nccl::parse_profile(*text, name) : Result<nccl::RankProfile>(pass_on(text));
+    if (profile) {
+      profiles.push_back(std::move(*profile));
+      continue;
+    }
+    if (trouble) print_stderr("weft: {}\n", trouble->message);
+    trouble = profile.error();
+  }
+  if (profiles.empty() && trouble) return tl::unexpected<Error>(*trouble);
+  if (trouble) print_stderr("weft: {}\n", trouble->message);
+  return profiles;
+}
+
+Result<int> explain(const po::variables_map& values) {
+  WEFT_TRY(const auto json, wants_json(values));
+  const auto place = nccl_directory(values, "place");
+  WEFT_TRY(const auto paths, profiles_in(place, values.count("place") != 0));
+  if (paths.empty())
+    print_stderr("weft: no process of a job has written a profile in {}\n", outside_text(place));
+  WEFT_TRY(const auto profiles, read_profiles(paths));
+  const auto report = nccl::explain_slow(profiles);
+  if (json)
+    fmt::print("{}\n", slow_json(report, stamp_now()));
+  else
+    fmt::print("{}", slow_text(report, terminal_columns(), values["top"].as<std::size_t>()));
+  if (!report.never.empty()) return kExitFailed;
+  if (!report.is_healthy()) return kExitDegraded;
+  return report.operations == 0 ? kExitUnknown : kExitHealthy;
+}
+
+}  // namespace
+
+OptionParser nccl_slow_options() {
+  OptionParser parser(
+      "weft nccl slow [DIR|FILE] [--top N] [-o table|json]",
+      "Says what slow collectives of a job wait for, of the profiles of its ranks: the GPU of a rank, a rank "
+      "that posts no "
+      "receive, or\nthe network between two. Copy the profiles of all hosts into one directory. The exit "
+      "status is 0 where "
+      "nothing is slow, 1 where\nsomething is, 2 where a step never ended, 3 where nothing was told.",
+      "  weft nccl slow\n  weft nccl slow profiles/ -o json\n");
+  parser.options().add_options()(
+      "place", po::value<std::string>()->value_name("DIR"),
+      "the job's directory, or one file; without: WEFT_NCCL_DIR, else weft-nccl-UID in "
+      "/dev/shm");
+  parser.options(Group::output)
+      .add_options()("top", po::value<std::size_t>()->value_name("N")->default_value(10),
+                     "of the slow collectives the table has so many");
+  parser.positional("place", 1);
+  add_output_option(parser.options(Group::output));
+  return parser;
+}
+
+int nccl_slow_command(const Arguments& arguments) {
+  const auto parser = nccl_slow_options();
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto status = explain(*values);
+  return status ? *status : report(status.error());
+}
+
+}  // namespace weft::cli
