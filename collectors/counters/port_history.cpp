@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "topology/base/statistics.hpp"
+
 namespace weft::counters {
 namespace {
 
@@ -12,6 +14,7 @@ constexpr std::array<std::uint64_t, 3> kSaturated{65'535, kTwoTo32 - 1, ~std::ui
 /// A source reads later than it says, by a scrape's time at most; a rate may be a per cent above its name.
 constexpr double kReadLate = 2.0;  // seconds
 constexpr double kAboveRate = 1.02;
+constexpr double kBelowUsual = 0.9;
 /// How much faster than ever before a counter may have grown since a reset that nothing else tells of.
 constexpr double kFasterThanEver = 4;
 constexpr std::uint64_t kMinVouching = 16;  // a counter that stands at less may have counted that anew
@@ -86,7 +89,7 @@ Series ordered(const CounterSeries& read) {
   }
   points.resize(kept);
   const auto runs_back = [](const CounterPoint& a, const CounterPoint& b) {
-    return b.value < a.value && !other_epoch(a, b);
+    return b.value < a.value || other_epoch(a, b);  // of two epochs in each other's time there is no order
   };
   if (!in_order && std::ranges::adjacent_find(points, runs_back) != points.end()) {
     series.contradicted += points.size();
@@ -103,8 +106,10 @@ class PortSteps {
     for (Series& one : series_) find_fastest(one);
     for (Series& one : series_) judge_steps(one);
     find_moves();
+    find_slow();
     resets_.join();
     moves_.join();
+    slow_.join();
     events_.join();
   }
 
@@ -125,10 +130,10 @@ class PortSteps {
     }
   }
 
-  /// Whether another counter of the port went on over all of that time in a way that no reset leaves.
-  bool others_went_on(const Series& but, const Span& span) const {
+  /// Whether a counter of the port, another than `but`, went on over all of that time as after no reset.
+  bool went_on(const Series* but, const Span& span) const {
     return std::ranges::any_of(series_, [&](const Series& other) {
-      if (&other == &but || other.points.empty()) return false;
+      if (&other == but || other.points.empty()) return false;
       const auto after = std::ranges::upper_bound(other.points, span.from, {}, &CounterPoint::at);
       const auto last = std::ranges::lower_bound(other.points, span.to, {}, &CounterPoint::at);
       if (after == other.points.begin() || last == other.points.end()) return false;
@@ -142,7 +147,7 @@ class PortSteps {
   /// Of a value below the one before.
   Step judge_back(const Series& series, std::size_t i) const {
     const auto &a = series.points[i - 1], &b = series.points[i];
-    const bool goes_on = others_went_on(series, series.span(i));
+    const bool goes_on = went_on(&series, series.span(i));
     const bool same_epoch = a.epoch != 0 && a.epoch == b.epoch;
     const double grew = static_cast<double>(b.value) + static_cast<double>(kTwoTo32 - a.value % kTwoTo32);
     const bool fits = series.largest < kTwoTo32 && (goes_on || (same_epoch && series.read->narrow)) &&
@@ -164,6 +169,27 @@ class PortSteps {
     }
   }
 
+  /// Where codewords, which come at one rate, are fewer than that: a reset that hides, or no signal.
+  void find_slow() {
+    for (const Series& one : series_) {
+      if (!facts(one.read->key.counter).moves) continue;
+      std::vector<double> rates;
+      const auto rate = [&](std::size_t i) {
+        return static_cast<double>(one.points[i].value - one.points[i - 1].value) /
+               seconds(one.points[i].at - one.points[i - 1].at);
+      };
+      for (std::size_t i = 1; i < one.points.size(); ++i)
+        if (one.points[i].value > one.points[i - 1].value) rates.push_back(rate(i));
+      if (rates.empty()) continue;
+      const double usual = median(rates);
+      for (std::size_t i = 1; i < one.points.size(); ++i) {
+        const double time = seconds(one.points[i].at - one.points[i - 1].at);
+        const bool grew = one.points[i].value > one.points[i - 1].value;  // else the source did not look
+        if (grew && rate(i) * time < usual * (kBelowUsual * time - kReadLate)) slow_.add(one.span(i));
+      }
+    }
+  }
+
   /// When the source looked at the port: by a counter that never stands still, or else by any.
   void find_moves() {
     const bool has_moving = std::ranges::any_of(
@@ -180,8 +206,9 @@ class PortSteps {
 
   /// Of a series: where the next window begins, and what happened since.
   struct Start {
-    const CounterPoint* point = nullptr;  // none: the next point begins
+    const CounterPoint* point = nullptr;  // none: the next point that the source looked for begins
     std::uint64_t wraps = 0;
+    bool after_reset = false;  // another may follow, unseen, while all values are small
   };
 
   SeriesHistory windows_of(const Series& series) const {
@@ -199,27 +226,36 @@ class PortSteps {
   void take(const Series& series, std::size_t i, bool narrow, Start& start, SeriesHistory& history) const {
     const CounterPoint& point = series.points[i];
     auto& left = history.left_out;
-    const auto begin_anew = [&](std::uint64_t& why) { ++why, start = {.point = &point}; };
-    if (start.point == nullptr) return void(start = {.point = &point});
+    const bool is_fresh = i == 0 || moves_.touch(series.span(i));
+    const auto begin = [&](bool after_reset) {
+      start = {.point = is_fresh ? &point : nullptr, .after_reset = after_reset};
+    };
+    const auto begin_anew = [&](std::uint64_t& why) {
+      ++why, begin(start.after_reset || &why == &left.restarted);
+    };
+    if (start.point == nullptr) return begin(start.after_reset);
     const Span span{start.point->at, point.at};
-    if (other_epoch(*start.point, point) || resets_.touch(span)) return begin_anew(left.restarted);
-    if (series.steps[i] == Step::wrong) {
+    const bool by_one = series.points[i - 1].value == point.value + 1;
+    if (!other_epoch(*start.point, point) && (series.steps[i] == Step::wrong || by_one)) {
       // It is not known which of the two readings is wrong.
       if (!history.windows.empty() && history.windows.back().to == start.point->at)
         history.windows.pop_back();
       ++left.went_back;
-      start = {};
+      start = {.after_reset = true};
       return;
     }
+    if (other_epoch(*start.point, point) || resets_.touch(span)) return begin_anew(left.restarted);
     if (series.steps[i] == Step::wrapped) ++start.wraps;
     if (point.at - start.point->at < kMinWindow) return;
     if (std::ranges::find(kSaturated, point.value) != kSaturated.end()) return begin_anew(left.saturated);
-    if (i > 0 && !moves_.touch(series.span(i))) return void(++left.stood_still);  // the window goes on
+    if (!is_fresh) return void(++left.stood_still);  // the window goes on
+    const bool vouched = went_on(nullptr, span) || (point.epoch != 0 && point.epoch == start.point->epoch);
+    if ((start.after_reset && !vouched) || slow_.touch(span)) return begin_anew(left.restarted);
     const std::uint64_t grew = point.value + start.wraps * kTwoTo32 - start.point->value;
     if (auto* why = reason(series, span, grew, narrow, left)) return begin_anew(*why);
     history.wraps += start.wraps;
     history.windows.push_back({span.from, span.to, grew, point.epoch});
-    start = {.point = &point};
+    begin(false);
   }
 
   /// Why a growth is not believed; null: it is.
@@ -239,7 +275,7 @@ class PortSteps {
 
   const std::optional<Bandwidth> rate_;
   std::vector<Series> series_;
-  Spans resets_, moves_, events_;
+  Spans resets_, moves_, slow_, events_;
 };
 
 }  // namespace

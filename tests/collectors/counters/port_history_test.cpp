@@ -123,6 +123,17 @@ TEST(PortHistory, ErrorsBesideALinkEventAreOfItsTraining) {
   EXPECT_EQ(got.left_out.training, 1U);
 }
 
+TEST(PortHistory, ASecondResetThatHidesBehindSmallValuesIsNoWindow) {
+  auto words = codewords(4);
+  words.points[2].value = 1'000'000'000, words.points[3].value = 2'000'000'000;  // fewer than the line has
+  EXPECT_THAT(growths(history({series(PortCounter::fec_uncorrectable, {500, 510, 3, 8}), words})),
+              ElementsAre(10));
+  EXPECT_THAT(growths(history({series(PortCounter::frames_in, {9'000, 9'500, 300, 700}),
+                               series(PortCounter::bytes_in, {90'000, 95'000, 3'000, 7'000})})),
+              ElementsAre(500))
+      << "nor without codewords, until a value is too large to be new";
+}
+
 TEST(PortHistory, GrowthIsThatOfWholeWindows) {
   const auto got = history({series(PortCounter::fec_uncorrectable, {5, 6, 9, 10}), codewords(4)});
   const auto grown = growth(got, kStart + seconds(30), kStart + seconds(300));
