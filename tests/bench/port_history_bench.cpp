@@ -3,11 +3,15 @@
 // whose modules are changed. A window is wrong where it says another growth than the port really counted.
 // Beside it, a difference that ignores all this, and one that takes a value below the last as a reset (as
 // `increase` of Prometheus does).
+#include <sys/resource.h>
+
 #include <random>
 
-#include "collectors/counters/port_history.hpp"
+#include "collectors/counters/counter_observations.hpp"
+#include "collectors/counters/prometheus.hpp"
 #include "tests/bench/support/figures.hpp"
 #include "topology/base/splitmix.hpp"
+#include "topology/model/clos.hpp"
 
 namespace weft {
 namespace {
@@ -172,8 +176,53 @@ void compare_plain(const Simulated& one, Tally& tally) {
   }
 }
 
+/// Three readings of one metric of every port, as a Prometheus answers.
+std::string answer_of(const Fabric& fabric) {
+  std::string text = R"({"status":"success","data":{"resultType":"matrix","result":[)";
+  for (std::uint32_t p = 0; p < fabric.port_count(); ++p) {
+    const Port& port = fabric.port(PortId(p));
+    text += fmt::format(
+        R"({}{{"metric":{{"__name__":"metric","instance":"{}.example.net:9100","job":"switches","device":"p{}"}},)"
+        R"("values":[[1795846792.858,"{}"],[1795846852.862,"{}"],[1795846912.858,"{}"]]}})",
+        p == 0 ? "" : ",", fabric.name_of(port.node), port.number.value(), 1'000'000 + p, 2'000'000 + p,
+        3'000'000 + p);
+  }
+  return text + "]}}";
+}
+
+std::int64_t resident_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+/// Ten metrics of 147,456 ports, from the answers of a server to counts of channels; what the server takes is
+/// not in it.
+void measure_large(bench::Figures& figures) {
+  const Fabric fabric =
+      make_pod_clos({.pods = 48, .leaves = 16, .spines = 32, .cores = 512, .hosts_per_leaf = 32}).value();
+  const std::string answer = answer_of(fabric);
+  const auto before = resident_mb();
+  auto preset = counters::find_preset("node_exporter").value();
+  preset.boot_metric.clear();
+  preset.rules.push_back({.metric = "fec", .key = {PortCounter::fec_uncorrectable}});
+  counters::CounterTable table;
+  std::size_t counts = 0;
+  const double took = bench::cpu_milliseconds([&] {
+    const auto read = read_prometheus(
+        fabric, {.presets = {preset}}, [&](const std::string&) { return Result<std::string>(answer); },
+        table);
+    if (read) counts = counters::channel_counts(fabric, table, counters::histories(fabric, table)).size();
+  });
+  figures.add("ports", static_cast<double>(fabric.port_count()));
+  figures.add("counts", static_cast<double>(counts));
+  figures.add("read_147456_cpu_s", took / 1e3, "at most 5");
+  figures.add("read_147456_mb", static_cast<double>(resident_mb() - before), "at most 300");
+}
+
 int run() {
   bench::Figures figures("port_history");
+  measure_large(figures);
   Tally tally;
   const double took = bench::milliseconds([&] {
     for (std::uint64_t seed = 1; tally.steps < kSteps; ++seed) {
