@@ -56,7 +56,7 @@ std::string trouble(const Fabric& fabric, const CounterTable& table, const Serie
 std::string remarks_text(std::string_view title, const Remarks& remarks, std::size_t width) {
   if (remarks.count == 0) return "";
   auto text = fmt::format("\n{}: {}\n", title, remarks.count);
-  for (const auto& one : remarks.first) text += wrapped(one, 2, width, 2) + "\n";
+  for (const auto& one : remarks.first) text += wrapped(one, 2, width, 2);
   if (remarks.count > remarks.first.size())
     text += fmt::format("  and {} more\n", remarks.count - remarks.first.size());
   return text;
@@ -76,7 +76,7 @@ std::string left_out_text(const StepsLeftOut& left, std::size_t width) {
   say(left.impossible, "above the rate of the link");
   say(left.training, "of errors beside a link event");
   if (parts.empty()) return "";
-  return "\n" + wrapped(fmt::format("steps without a count: {}", fmt::join(parts, ", ")), 0, width, 2) + "\n";
+  return "\n" + wrapped(fmt::format("steps without a count: {}", fmt::join(parts, ", ")), 0, width, 2);
 }
 
 }  // namespace
@@ -121,8 +121,7 @@ std::string check_text(const Fabric& fabric, const CounterTable& table, const Co
   for (const SourceCheck& one : check.sources) {
     text += wrapped(fmt::format("{}: counters of {} of {} ports, of {} with readings to compare", one.source,
                                 one.ports_in_all, check.ports, one.with_window),
-                    0, width, 2) +
-            "\n";
+                    0, width, 2);
     for (const auto& [counter, ports] : one.ports)
       sources.add({one.source, std::string(to_string(counter)), std::to_string(ports),
                    std::string(facts(counter).proves)});
@@ -132,14 +131,13 @@ std::string check_text(const Fabric& fabric, const CounterTable& table, const Co
     std::vector<std::string> names;
     for (const PortId port : std::span(check.without).first(std::min(kMaxNamed, check.without.size())))
       names.push_back(fabric.name_of(port));
-    text += "\n" +
-            wrapped(fmt::format("ports of switches without a counter: {}: {}{}", check.without.size(),
-                                fmt::join(names, ", "), check.without.size() > kMaxNamed ? ", ..." : ""),
-                    0, width, 2) +
-            "\n";
+    text +=
+        "\n" + wrapped(fmt::format("ports of switches without a counter: {}: {}{}", check.without.size(),
+                                   fmt::join(names, ", "), check.without.size() > kMaxNamed ? ", ..." : ""),
+                       0, width, 2);
   }
   text += left_out_text(check.left_out, width);
-  for (const auto& one : check.troubles) text += "\n" + wrapped(one, 0, width, 2) + "\n";
+  for (const auto& one : check.troubles) text += "\n" + wrapped(one, 0, width, 2);
   text += remarks_text("series without a port of the fabric", table.unplaced, width);
   text += remarks_text("two series for one counter of a port", table.doubled, width);
   text += remarks_text("values that cannot be", table.refused, width);
