@@ -11,13 +11,13 @@ namespace weft::counters {
 namespace {
 
 constexpr std::size_t kMaxRemark = 300;
-constexpr std::uint32_t kMaxSources = 1 << 16;
+constexpr std::uint32_t kMaxSources = 1024;    // more are one: a name is looked for among them for each line
 constexpr std::size_t kMaxEpochs = 4'000'000;  // some for each port; what is beyond says nothing
 constexpr double kTwoTo64 = 18446744073709551616.0;
 
 std::uint64_t id_of(PortId port, CounterKey key, std::uint32_t source) {
   const std::uint64_t index = key.index ? *key.index + 1U : 0U;
-  return std::uint64_t{port.value()} << 32U | std::uint64_t{source & (kMaxSources - 1)} << 16U |
+  return std::uint64_t{port.value()} << 32U | std::uint64_t{source & 0xffffU} << 16U |
          static_cast<std::uint64_t>(key.counter) << 8U | index;
 }
 
@@ -48,7 +48,7 @@ std::uint32_t CounterTable::source(std::string_view name) {
   const auto harmless = outside_text(name.substr(0, kMaxRemark));
   const auto found = std::ranges::find(sources_, harmless);
   if (found != sources_.end()) return static_cast<std::uint32_t>(found - sources_.begin());
-  if (sources_.size() + 1 >= kMaxSources) return static_cast<std::uint32_t>(sources_.size() - 1);
+  if (sources_.size() >= kMaxSources) return static_cast<std::uint32_t>(sources_.size() - 1);
   sources_.push_back(harmless);
   return static_cast<std::uint32_t>(sources_.size() - 1);
 }
