@@ -13,6 +13,7 @@
 #include "cli/blacklist.hpp"
 #include "cli/bus.hpp"
 #include "cli/configured.hpp"
+#include "cli/counters.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/help_text.hpp"
 #include "cli/lab.hpp"
@@ -45,6 +46,8 @@ constexpr auto kCommands = std::to_array<Command>({
                watch_words),
     {"trace", "show every path between two NICs and the labels that select it", trace_command, trace_options},
     {"diagnose", "name what is wrong from a file of observations", diagnose_command, diagnose_options},
+    {"counters", "counters of ports: which are read, and what belongs to none", counters_command,
+     counters_words},
     {"compare", "two fabrics by recorded runs of a benchmark: equal, different or undecided", compare_command,
      compare_options},
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,

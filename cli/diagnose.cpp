@@ -7,6 +7,7 @@
 
 #include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
+#include "cli/counter_source.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/output_files.hpp"
@@ -60,8 +61,20 @@ Result<counters::GuidOfLid> lids_of(const std::string& dump) {
   return lids;
 }
 
-/// What port counters tell beside the observations.
-Result<void> add_counters(const po::variables_map& values, const Fabric& fabric, Observations& into) {
+/// What port counters tell beside the observations: those of RoCE as counts, those that InfiniBand's programs
+/// printed as signs.
+Result<void> add_counters(const po::variables_map& values, const files::FabricFile& read,
+                          Observations& into) {
+  const Fabric& fabric = read.fabric;
+  if (fabric.kind() == FabricKind::roce || values.count("prometheus")) {
+    // Of a fabric file, what it says of a live fabric: not of what observations in a file are held against.
+    WEFT_TRY(const auto source, CounterSource::open(values, {}));
+    if (!source.is_there()) return {};
+    counters::CounterTable table;
+    WEFT_TRY_VOID(source.read(fabric, table));
+    into.counts = counted(fabric, table);
+    return {};
+  }
   const auto file = text_option(values, "counters");
   if (!file) return {};
   WEFT_TRY(const auto text, files::read_text_file(*file, kMaxFileBytes));
@@ -119,7 +132,7 @@ Result<int> run(const po::variables_map& values) {
   const auto file = text_option(values, "fabric");
   if (!file) return fail(ErrorKind::usage, "--fabric FABRIC.yaml is missing");
   const auto lines = text_option(values, "observations");
-  if (!lines && !values.count("counters"))
+  if (!lines && !values.count("counters") && !values.count("prometheus"))
     return fail(ErrorKind::usage, "--observations OBS.jsonl is missing, or --counters FILE");
   if (values.count("dump") && !values.count("counters"))
     return fail(ErrorKind::usage, "--dump tells whose the LIDs of --counters are: it needs --counters FILE");
@@ -135,7 +148,7 @@ Result<int> run(const po::variables_map& values) {
     WEFT_TRY(auto observed, read_observations(fabric.fabric, *lines));
     read = std::move(observed);
   }
-  WEFT_TRY_VOID(add_counters(values, fabric.fabric, read.observations));
+  WEFT_TRY_VOID(add_counters(values, fabric, read.observations));
   const auto parsed = Clock::now();
   Diagnosis diagnosis = diagnosis::diagnose(fabric.fabric, read.observations, tolerance);
   const auto done = Clock::now();
@@ -158,11 +171,10 @@ OptionParser diagnose_options() {
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"), "the fabric file")(
       "observations", po::value<std::string>()->value_name("FILE"),
-      "what happened to probes, one line a path; - is stdin")(
-      "counters", po::value<std::string>()->value_name("FILE"),
-      "InfiniBand port counters, as perfquery or ibqueryerrors printed them")(
-      "dump", po::value<std::string>()->value_name("FILE"),
-      "an ibnetdiscover dump: which port has the LIDs that perfquery names")(
+      "what happened to probes, one line a path; - is stdin");
+  add_counter_options(parser.options());
+  parser.options().add_options()("dump", po::value<std::string>()->value_name("FILE"),
+                                 "an ibnetdiscover dump: which port has the LIDs that perfquery names")(
       "hosts", po::value<std::string>()->value_name("LIST"),
       "what jobs on these hosts can use, as gpu[001-064] or @FILE; the rest is out of scope (default: all of "
       "the fabric)");

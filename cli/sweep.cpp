@@ -8,6 +8,7 @@
 #include "cli/agent_arguments.hpp"
 #include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
+#include "cli/counter_source.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/flow_arguments.hpp"
 #include "cli/infiniband_source.hpp"
@@ -105,6 +106,29 @@ int dry_run(const po::variables_map& values, const DryRunPlace& place, session::
   return kExitHealthy;
 }
 
+/// Counters of the ports beside the probes. What cannot be read is said, and ends no sweep.
+class SweepCounters {
+ public:
+  static Result<SweepCounters> open(const po::variables_map& values, const files::CounterSources& of_file) {
+    SweepCounters counters;
+    WEFT_TRY(counters.source_, CounterSource::open(values, of_file));
+    return counters;
+  }
+  void read_before(const Fabric& fabric) { say(source_.read_before(fabric, table_)); }
+  void note(const Fabric& fabric, session::Sweep& sweep) {
+    if (!source_.is_there()) return;
+    say(source_.read(fabric, table_));
+    for (ChannelCount& count : counted(fabric, table_)) sweep.note(std::move(count));
+  }
+
+ private:
+  static void say(const Result<void>& done) {
+    if (!done) print_stderr("weft: counters: {}\n", done.error().message);
+  }
+  CounterSource source_;
+  counters::CounterTable table_;
+};
+
 int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   const auto claim = lab::claim_lab(values["lab"].as<std::string>(), lab_state_root());
   if (!claim) return report(claim.error());
@@ -144,6 +168,9 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
     return dry_run(values, {fabric, lab->addresses().book, *site, "in the namespaces of the lab's hosts"},
                    sweep, options.seed, interrupt.token());
   limit_computing(sweep, *limit, interrupt.token());
+  auto counters = SweepCounters::open(values, {});
+  if (!counters) return report(counters.error());
+  counters->read_before(fabric);
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto done = run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, fabric, sweep,
                                     secrets, [&](const session::Progress& p) { progress.show(p); },
@@ -151,6 +178,7 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   progress.clear();
   if (interrupt.happened()) return answer_interrupted(values, fabric, sweep, progress, interrupt.token());
   if (!done) return report(done.error());
+  counters->note(fabric, sweep);
   return answer(values, fabric, sweep, progress, interrupt.token());
 }
 
@@ -201,6 +229,9 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
     return dry_run(values, {file.fabric, file.addresses, cluster->site, agents_in_words(values, *cluster)},
                    sweep, options.seed, interrupt.token());
   limit_computing(sweep, *limit, interrupt.token());
+  auto counters = SweepCounters::open(values, file.counters);
+  if (!counters) return report(counters.error());
+  counters->read_before(file.fabric);
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto done = run_with_agents(
       cluster->site, cluster->bus, file.fabric, sweep, secrets,
@@ -210,6 +241,7 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
     return answer_interrupted(values, file.fabric, sweep, progress, interrupt.token());
   if (!done) return report(done.error());
   report_strangers(file.fabric, sweep.learner());
+  counters->note(file.fabric, sweep);
   return answer(values, file.fabric, sweep, progress, interrupt.token());
 }
 
@@ -241,6 +273,9 @@ int sweep_place(const po::variables_map& values, const session::SweepOptions& op
         {ErrorKind::not_supported,
          "--dry-run: on InfiniBand the paths stand in the switches' tables, and to read them is to send; "
          "weft simulate shows such a sweep"});
+  if (infiniband && (values.count("counters") || values.count("prometheus")))
+    return report({ErrorKind::usage,
+                   "--counters and --prometheus are for RoCE: on InfiniBand a sweep asks the ports itself"});
   if (file && infiniband) return sweep_infiniband_fabric(values, options, **file);
   if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
   if (file) return sweep_cluster(values, options, **file);
@@ -280,6 +315,7 @@ OptionParser sweep_options() {
           "InfiniBand, umad (management datagrams)");
   add_dry_run_option(parser.options(Group::how));
   parser.positional("fabric", 1);
+  add_counter_options(parser.options(Group::how));
   add_sweep_options(parser.options(Group::how_much));
   add_timeout_option(parser.options(Group::how_much));
   add_flow_options(parser.options(Group::rdma));

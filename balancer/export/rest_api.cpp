@@ -56,7 +56,7 @@ std::string without_user(const std::string& url) {
   return at == std::string::npos ? url : std::string(kDots) + url.substr(at);
 }
 
-Result<Place> place_of(const std::string& url) {
+Result<Place> place_of(const std::string& url, bool plain) {
   const auto refused = [&](std::string_view why) {
     return fail(ErrorKind::usage, "'{}': {}; expected https://HOST[:PORT]", outside_text(without_user(url)),
                 why);
@@ -94,7 +94,7 @@ Result<Place> place_of(const std::string& url) {
         place.port < 1 || place.port > 65535)
       return refused("it has no port that there is");
   }
-  if (!place.tls && !is_this_host(place.host))
+  if (!place.tls && !plain && !is_this_host(place.host))
     return refused("the credential would cross the network readable by all");
   return place;
 }
@@ -277,7 +277,7 @@ class HttpApi final : public RestApi {
 }  // namespace
 
 Result<std::unique_ptr<RestApi>> RestApi::open(RestServer server) {
-  WEFT_TRY(auto place, place_of(server.url));
+  WEFT_TRY(auto place, place_of(server.url, server.plain));
   if (place.tls && !server.ca.empty()) {
     WEFT_TRY(const auto certificates, files::read_text_file(server.ca, kMaxCertificates));
     if (certificates.find("-----BEGIN CERTIFICATE-----") == std::string::npos)

@@ -23,6 +23,7 @@ struct RestRefusal {
 
 struct RestServer {
   std::string url;             // https://HOST[:PORT][/PREFIX]; http of this host alone, as of `kubectl proxy`
+  bool plain = false;          // http to any host: nothing is sent that others may not read
   std::filesystem::path ca{};  // certificates in PEM; empty: those that the system trusts
   Nanoseconds limit = std::chrono::seconds(10);  // of one call with its repetitions
   Bytes max_answer = Bytes(32'000'000);

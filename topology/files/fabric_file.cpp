@@ -19,8 +19,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kFileKeys{"fabric"sv, "kind"sv,   "lab"sv,       "clos"sv,     "rails"sv,  "nodes"sv,
-                               "links"sv,  "import"sv, "addresses"sv, "tolerate"sv, "domains"sv};
+constexpr std::array kFileKeys{"fabric"sv,    "kind"sv,     "lab"sv,     "clos"sv,
+                               "rails"sv,     "nodes"sv,    "links"sv,   "import"sv,
+                               "addresses"sv, "tolerate"sv, "domains"sv, "counters"sv};
 constexpr std::array kClosKeys{"pods"sv, "leaves"sv, "spines"sv, "cores"sv, "hosts_per_leaf"sv, "link"sv};
 constexpr std::array kRailsKeys{"groups"sv, "hosts_per_group"sv, "rails"sv, "spines"sv,
                                 "pods"sv,   "cores"sv,           "link"sv};
@@ -303,6 +304,9 @@ Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view fil
   WEFT_TRY_VOID(fields.read_into("addresses", read.addresses, addresses));
   WEFT_TRY_VOID(fields.read_into("domains", read.domains, [&](YamlView value, std::string_view) {
     return read_domains(value, read.fabric);
+  }));
+  WEFT_TRY_VOID(fields.read_into("counters", read.counters, [](YamlView value, std::string_view) {
+    return read_counter_sources(value);
   }));
   return read;
 }

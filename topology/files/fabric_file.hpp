@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/files/counter_section.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/model/failure_domain.hpp"
@@ -20,6 +21,7 @@ struct FabricFile {
   AddressBook addresses = {};             // empty: the file says nothing of addresses
   std::vector<std::string> remarks = {};  // what is odd in an imported dump
   std::vector<FailureDomain> domains = {};
+  CounterSources counters = {};
 };
 
 /// `file` stands in messages, and a relative `import` is looked for beside it.

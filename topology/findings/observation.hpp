@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "topology/base/units.hpp"
+#include "topology/findings/channel_count.hpp"
 #include "topology/findings/verdict.hpp"
 #include "topology/model/path.hpp"
 
@@ -76,7 +77,8 @@ struct LoadObservation {
 };
 
 /// A further sign about one channel, as a likelihood: `log_ratio` = ln P(sign | this cause here) - ln P(sign
-/// | healthy), in nats. A link state, an error counter, a cable's age: whatever a collector can put so.
+/// | healthy), in nats. A link state, a cable's age: whatever a collector can put so and that is no count
+/// (ChannelCount).
 struct ChannelEvidence {
   ChannelId channel;
   Cause cause = Cause::counter;
@@ -101,6 +103,7 @@ struct Observations {
   PathTable paths;
   std::vector<Observation> probes;
   std::vector<LoadObservation> loads;
+  std::vector<ChannelCount> counts;  // what ports counted, beside the probes
   std::vector<ChannelEvidence> channels;
   std::vector<HostEvidence> hosts;
 };

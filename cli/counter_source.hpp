@@ -1,0 +1,39 @@
+// Where the counters of a fabric's ports come from, as options and the fabric file say, and how they become
+// observations.
+#pragma once
+
+#include "cli/options.hpp"
+#include "collectors/counters/counter_series.hpp"
+#include "topology/findings/channel_count.hpp"
+
+namespace weft::cli {
+
+/// --counters FILE, --prometheus URL, --exporter NAME.
+void add_counter_options(po::options_description& options);
+
+/// A file, a server or a command, where one is named.
+class CounterSource {
+ public:
+  /// `of_file`: what the fabric file says; options stand before it. Errors: usage (a URL, an exporter).
+  static Result<CounterSource> open(const po::variables_map& values, const files::CounterSources& of_file);
+
+  bool is_there() const { return !file_.empty() || of_.prometheus || of_.exec; }
+  /// Adds what the sources say now. A command is a snapshot: two of them make a window. Of a command that
+  /// fails for a switch, the others are used. Errors: none of the sources could be read.
+  Result<void> read(const Fabric& fabric, counters::CounterTable& into) const;
+  /// The commands alone: before a sweep, so that what comes after has something to be held against.
+  Result<void> read_before(const Fabric& fabric, counters::CounterTable& into) const;
+
+  CounterSource() = default;
+
+ private:
+  Result<void> read_exec(const Fabric& fabric, counters::CounterTable& into) const;
+  Result<void> read_server(const Fabric& fabric, counters::CounterTable& into) const;
+  std::string file_, node_;
+  files::CounterSources of_;
+};
+
+/// What the readings say of channels; how many there were, and what was passed over, on stderr.
+std::vector<ChannelCount> counted(const Fabric& fabric, counters::CounterTable& table);
+
+}  // namespace weft::cli

@@ -1,0 +1,179 @@
+#include "collectors/counters/counter_file.hpp"
+
+#include <map>
+#include <tuple>
+
+#include "topology/base/instant.hpp"
+#include "topology/base/json_limits.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/json_text.hpp"
+#include "topology/files/json_view.hpp"
+
+namespace weft::counters {
+namespace {
+
+using files::JsonView;
+
+// A port has some 60 counters with all bins, lanes and priorities.
+constexpr JsonLimits kLineLimits{.bytes = 65'536, .depth = 4, .values = 1'000};
+constexpr std::size_t kMaxWord = 200;  // of a name, a boot's id, a serial
+
+/// What a line says of itself, or the first line for all.
+struct Place {
+  std::string source, node, port;
+  EpochWords epoch;
+  std::optional<Nanoseconds> at = std::nullopt;
+};
+
+Result<void> take_text(const JsonView& line, std::string_view key, std::string& into) {
+  const auto found = line.find(key);
+  if (!found) return {};
+  WEFT_TRY(const auto text, found->text());
+  if (text.empty() || text.size() > kMaxWord)
+    return found->error("expected a text of 1 to {} characters", kMaxWord);
+  into = text;
+  return {};
+}
+
+Result<void> take_place(const JsonView& line, Place& into) {
+  WEFT_TRY_VOID(in_turn([&] { return take_text(line, "source", into.source); },
+                        [&] { return take_text(line, "switch", into.node); },
+                        [&] { return take_text(line, "host", into.node); },
+                        [&] { return take_text(line, "port", into.port); },
+                        [&] { return take_text(line, "boot", into.epoch.boot); },
+                        [&] { return take_text(line, "cleared", into.epoch.cleared); },
+                        [&] { return take_text(line, "serial", into.epoch.serial); }));
+  const auto at = line.find("at");
+  if (!at) return {};
+  WEFT_TRY(const auto text, at->text());
+  const auto time = parse_instant(text);
+  if (!time) return at->error("{}", time.error().message);
+  into.at = *time;
+  return {};
+}
+
+class Reader {
+ public:
+  Reader(const Fabric& fabric, std::string_view name, std::string_view node, CounterTable& into)
+      : fabric_(fabric), into_(into), name_(name) {
+    usual_.source = name;
+    usual_.node = node;
+  }
+
+  Result<void> read(std::string_view text) {
+    std::size_t number = 0;
+    while (!text.empty()) {
+      const auto end = text.find('\n');
+      const auto line = text.substr(0, end);
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      ++number;
+      if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+      const auto done = read_line(line);
+      if (done) continue;
+      if (!has_schema_ || into_.points() >= CounterTable::kMaxPoints)
+        return pass_on(done, fmt::format("{}:{}", outside_text(name_), number));
+      into_.refused.add(fmt::format("{}:{}: {}", name_, number, done.error().message));
+    }
+    if (used_ > 0) return {};
+    return fail(ErrorKind::invalid_input, "{}: no reading in it of a port of the fabric{}",
+                outside_text(name_), first_trouble());
+  }
+
+ private:
+  std::string first_trouble() const {
+    if (!into_.unplaced.first.empty()) return ": " + into_.unplaced.first.front();
+    return into_.refused.first.empty() ? "" : ": " + into_.refused.first.front();
+  }
+
+  Result<void> read_line(std::string_view text) {
+    WEFT_TRY_VOID(check_json_limits(text, kLineLimits));
+    WEFT_TRY(const auto value, files::parse_json(text, "a line"));
+    const JsonView line(value, "a line");
+    if (!has_schema_) {
+      WEFT_TRY_VOID(check_schema(line, kCounterSchema));
+      has_schema_ = true;
+      WEFT_TRY_VOID(take_place(line, usual_));
+      if (!line.find("counters")) return {};
+    }
+    Place place = usual_;
+    WEFT_TRY_VOID(take_place(line, place));
+    return read_counters(line, place, value);
+  }
+
+  Result<void> read_counters(const JsonView& line, const Place& place, const nlohmann::json& value) {
+    WEFT_TRY(const auto counters, line.need("counters"));
+    if (!value["counters"].is_object()) return counters.error("expected an object");
+    if (!place.at) return line.error("'at' is missing: when was it read?");
+    const auto port = port_of(place);
+    if (!port) return into_.unplaced.add(port.error().message), Result<void>();
+    const auto source = into_.source(place.source);
+    const auto epoch = into_.epoch(place.epoch);
+    for (const auto& member : value["counters"].items()) {
+      const auto key = parse_counter_key(member.key());
+      if (!key) {
+        into_.refused.add(fmt::format("no counter is called '{}'", outside_text(member.key().substr(0, 40))));
+        continue;
+      }
+      if (member.value().is_null()) continue;  // not told
+      WEFT_TRY(const auto number, counters.need(member.key()));
+      WEFT_TRY(const auto count, number.count<std::uint64_t>());
+      WEFT_TRY_VOID(into_.add(into_.at(*port, *key, source), {*place.at, count, epoch}));
+      ++used_;
+    }
+    return {};
+  }
+
+  /// The names of a port repeat with each time.
+  Result<PortId> port_of(const Place& place) {
+    const auto [found, is_new] = ports_.try_emplace({place.node, place.port}, PortId(0));
+    if (!is_new) return found->second;
+    auto port =
+        place.node.empty() ? fabric_.find_port(place.port) : port_named(fabric_, place.node, place.port);
+    if (!port && place.node.empty())
+      if (const auto nic = fabric_.find_nic(place.port)) port = *nic;
+    found->second = port;
+    return port;
+  }
+
+  const Fabric& fabric_;
+  CounterTable& into_;
+  std::string name_;
+  Place usual_;
+  std::map<std::pair<std::string, std::string>, Result<PortId>> ports_;
+  bool has_schema_ = false;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+bool is_counter_file(std::string_view text) {
+  return text.substr(0, text.find('\n')).find(kCounterSchema) != std::string_view::npos;
+}
+
+Result<void> read_counter_file(const Fabric& fabric, std::string_view text, std::string_view name,
+                               std::string_view node, CounterTable& into) {
+  return Reader(fabric, name, node, into).read(text);
+}
+
+std::string write_counter_file(const Fabric& fabric, const CounterTable& table) {
+  using Row = std::tuple<Nanoseconds, std::uint32_t, std::uint32_t>;  // when, port, source
+  std::map<Row, std::vector<std::pair<CounterKey, std::uint64_t>>> rows;
+  for (const CounterSeries& series : table.series())
+    for (const CounterPoint& point : series.points)
+      rows[{point.at, series.port.value(), series.source}].emplace_back(series.key, point.value);
+  files::JsonText out;
+  files::put(out, "{{\"schema\":\"{}\"}}\n", kCounterSchema);
+  for (const auto& [row, values] : rows) {
+    files::put(out, "{{\"at\":\"{}\",\"source\":", instant_text(std::get<0>(row)));
+    files::put_string(out, table.source_name(std::get<2>(row)));
+    files::put(out, ",\"port\":");
+    files::put_string(out, fabric.name_of(PortId(std::get<1>(row))));
+    files::put(out, ",\"counters\":{{");
+    for (const auto& [key, value] : values)
+      files::put(out, "{}\"{}\":{}", &key == &values.front().first ? "" : ",", to_string(key), value);
+    files::put(out, "}}}}\n");
+  }
+  return fmt::to_string(out);
+}
+
+}  // namespace weft::counters

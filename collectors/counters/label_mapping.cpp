@@ -1,0 +1,133 @@
+#include "collectors/counters/label_mapping.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "topology/base/outside_text.hpp"
+
+namespace weft::counters {
+namespace {
+
+using enum PortCounter;
+
+constexpr std::size_t kMaxLookedUp = 4'000'000;  // names kept: some for each port of the largest fabric
+
+/// prometheus/node_exporter, collectors netdev and netclass.
+MetricPreset node_exporter() {
+  return {.name = "node_exporter",
+          .boot_metric = "node_boot_time_seconds",
+          .rules = {{.metric = "node_network_receive_packets_total", .key = {frames_in}},
+                    {.metric = "node_network_transmit_packets_total", .key = {frames_out}},
+                    {.metric = "node_network_receive_bytes_total", .key = {bytes_in}},
+                    {.metric = "node_network_transmit_bytes_total", .key = {bytes_out}},
+                    {.metric = "node_network_receive_errs_total", .key = {errors_in}},
+                    {.metric = "node_network_transmit_errs_total", .key = {errors_out}},
+                    {.metric = "node_network_receive_drop_total", .key = {discards_in}},
+                    {.metric = "node_network_transmit_drop_total", .key = {discards_out}},
+                    {.metric = "node_network_carrier_changes_total", .key = {link_events}}}};
+}
+
+/// prometheus/snmp_exporter, module if_mib and one with EtherLike-MIB (RFC 2863, RFC 3635).
+MetricPreset snmp_exporter() {
+  return {.name = "snmp_exporter",
+          .port_label = "ifName",
+          .rules = {{.metric = "ifHCInUcastPkts", .key = {frames_in}},
+                    {.metric = "ifHCOutUcastPkts", .key = {frames_out}},
+                    {.metric = "ifHCInOctets", .key = {bytes_in}},
+                    {.metric = "ifHCOutOctets", .key = {bytes_out}},
+                    {.metric = "ifInErrors", .key = {errors_in}, .narrow = true},
+                    {.metric = "ifOutErrors", .key = {errors_out}, .narrow = true},
+                    {.metric = "ifInDiscards", .key = {discards_in}, .narrow = true},
+                    {.metric = "ifOutDiscards", .key = {discards_out}, .narrow = true},
+                    {.metric = "dot3StatsFCSErrors", .key = {fcs_errors}, .narrow = true},
+                    {.metric = "dot3InPauseFrames", .key = {pause_in}, .narrow = true},
+                    {.metric = "dot3OutPauseFrames", .key = {pause_out}, .narrow = true}}};
+}
+
+/// openconfig/gnmic, output prometheus, of openconfig-interfaces.
+MetricPreset gnmic() {
+  const std::string path = "interfaces_interface_state_counters_";
+  return {.name = "gnmic",
+          .node_label = "source",
+          .port_label = "interface_name",
+          .rules = {{.metric = path + "in_pkts", .key = {frames_in}},
+                    {.metric = path + "out_pkts", .key = {frames_out}},
+                    {.metric = path + "in_octets", .key = {bytes_in}},
+                    {.metric = path + "out_octets", .key = {bytes_out}},
+                    {.metric = path + "in_fcs_errors", .key = {fcs_errors}},
+                    {.metric = path + "in_errors", .key = {errors_in}},
+                    {.metric = path + "out_errors", .key = {errors_out}},
+                    {.metric = path + "in_discards", .key = {discards_in}},
+                    {.metric = path + "out_discards", .key = {discards_out}},
+                    {.metric = path + "carrier_transitions", .key = {link_events}}}};
+}
+
+/// vinted/sonic-exporter, interface collector.
+MetricPreset sonic_exporter() {
+  const std::string in = "sonic_interface_receive_", out = "sonic_interface_transmit_";
+  return {.name = "sonic_exporter",
+          .rules = {{.metric = in + "packets", .key = {frames_in}, .label = "method", .value = "ucast"},
+                    {.metric = out + "packets", .key = {frames_out}, .label = "method", .value = "ucast"},
+                    {.metric = in + "bytes", .key = {bytes_in}},
+                    {.metric = out + "bytes", .key = {bytes_out}},
+                    {.metric = in + "errs", .key = {errors_in}, .label = "type", .value = "error"},
+                    {.metric = out + "errs", .key = {errors_out}, .label = "type", .value = "error"},
+                    {.metric = in + "errs", .key = {discards_in}, .label = "type", .value = "discard"},
+                    {.metric = out + "errs", .key = {discards_out}, .label = "type", .value = "discard"},
+                    {.metric = in + "errs", .key = {pause_in}, .label = "type", .value = "pause"},
+                    {.metric = out + "errs", .key = {pause_out}, .label = "type", .value = "pause"}}};
+}
+
+std::string_view without_tcp_port(std::string_view name) {
+  const auto colon = name.rfind(':');
+  if (colon == std::string_view::npos || colon + 1 == name.size()) return name;
+  if (name.find_first_not_of("0123456789", colon + 1) != std::string_view::npos) return name;
+  return name.substr(0, colon);
+}
+
+}  // namespace
+
+const std::vector<MetricPreset>& metric_presets() {
+  static const std::vector<MetricPreset> kPresets{node_exporter(), snmp_exporter(), gnmic(),
+                                                  sonic_exporter()};
+  return kPresets;
+}
+
+Result<MetricPreset> find_preset(std::string_view name) {
+  const auto& all = metric_presets();
+  const auto found = std::ranges::find(all, name, &MetricPreset::name);
+  if (found != all.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const MetricPreset& preset : all) names.push_back(preset.name);
+  return fail(ErrorKind::not_found, "no preset is called '{}': there are {}", outside_text(name),
+              fmt::join(names, ", "));
+}
+
+Result<PortId> LabelledPorts::look_up(std::string_view node, std::string_view port) const {
+  const auto renamed = [&](std::string_view name) {
+    const auto found = renames_.find(std::string(name));
+    return found == renames_.end() ? std::string_view() : std::string_view(found->second);
+  };
+  std::string_view name = without_tcp_port(node);
+  if (const auto other = renamed(node); !other.empty())
+    name = other;
+  else if (const auto bare = renamed(name); !bare.empty())
+    name = bare;
+  if (!fabric_.find_node(name))
+    if (const auto host = name.substr(0, name.find('.')); fabric_.find_node(host)) name = host;
+  if (const auto whole = renamed(fmt::format("{}/{}", name, port)); !whole.empty())
+    return fabric_.find_port(whole);
+  if (const auto other = renamed(port); !other.empty()) port = other;
+  return port_named(fabric_, name, port);
+}
+
+Result<PortId> LabelledPorts::find(std::string_view node, std::string_view port) {
+  auto words = fmt::format("{}\n{}", node, port);
+  if (const auto known = found_.find(words); known != found_.end()) return known->second;
+  auto port_id = look_up(node, port);
+  if (found_.size() < kMaxLookedUp) found_.emplace(std::move(words), port_id);
+  return port_id;
+}
+
+}  // namespace weft::counters

@@ -1,0 +1,202 @@
+// `weft counters check` as a user calls it, against Debian's Prometheus and node_exporter on loopback and
+// against servers that mean harm; and `weft diagnose` with counters.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <thread>
+
+#include "cli/counters.hpp"
+#include "collectors/counters/label_mapping.hpp"
+#include "collectors/counters/port_counter.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/scratch_file.hpp"
+#include "tests/support/text_of.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/os/child_process.hpp"
+#include "topology/os/scratch_directory.hpp"
+
+namespace weft::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+const std::string kFabric = "fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n";
+
+Outcome check(const std::string& fabric_text, const Arguments& more) {
+  const ScratchFile fabric(fabric_text);
+  Arguments words{"--fabric", fabric.path()};
+  words.insert(words.end(), more.begin(), more.end());
+  return call(counters_check_command, words);
+}
+
+/// A server that answers every query alike.
+class Server {
+ public:
+  explicit Server(httplib::Server::Handler answer) {
+    server_.Get(".*", std::move(answer));
+    port_ = server_.bind_to_any_port("127.0.0.1");
+    thread_ = std::jthread([this] { server_.listen_after_bind(); });
+    while (!server_.is_running()) std::this_thread::yield();
+  }
+  ~Server() { server_.stop(); }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  std::string url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+
+ private:
+  httplib::Server server_;
+  int port_ = 0;
+  std::jthread thread_;
+};
+
+TEST(CountersCheck, OfAFileSaysWhichPortsHaveWhichCounters) {
+  const ScratchFile counters(
+      "{\"schema\":\"weft.counters/1\",\"source\":\"script\"}\n"
+      "{\"at\":\"2026-11-28T05:00:00Z\",\"port\":\"leaf1/p3\",\"counters\":{\"frames_in\":100}}\n"
+      "{\"at\":\"2026-11-28T05:01:00Z\",\"port\":\"leaf1/p3\",\"counters\":{\"frames_in\":200}}\n"
+      "{\"at\":\"2026-11-28T05:01:00Z\",\"port\":\"leaf9/p3\",\"counters\":{\"frames_in\":200}}\n");
+  const auto outcome = check(kFabric, {"--counters", counters.path()});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("script: counters of 1 of 16 ports, of 1 with readings to compare"));
+  EXPECT_THAT(outcome.out, HasSubstr("leaf9"));
+}
+
+TEST(CountersCheck, RefusesWhatMakesNoSenseInOneSentence) {
+  EXPECT_EQ(check(kFabric, {}).status, 64);
+  EXPECT_EQ(check(kFabric, {"--prometheus", "ftp://x"}).status, 64);
+  EXPECT_THAT(check(kFabric, {"--prometheus", "http://u:p@x"}).err, testing::Not(HasSubstr("u:p")));
+  EXPECT_THAT(check(kFabric, {"--prometheus", "http://x", "--exporter", "mrtg"}).err,
+              HasSubstr("node_exporter"));
+  EXPECT_EQ(check(kFabric, {"--exporter", "gnmic"}).status, 64);
+  EXPECT_EQ(check(kFabric, {"--counters", "/nowhere"}).status, 64);
+  EXPECT_EQ(call(counters_check_command, {}).status, 64);
+}
+
+TEST(CountersCheck, AServerThatMeansHarmIsAnError) {
+  const Server html(
+      [](const auto&, auto& response) { response.set_content("<html>login</html>", "text/html"); });
+  EXPECT_THAT(check(kFabric, {"--prometheus", html.url()}).err, HasSubstr("no JSON"));
+  const Server elsewhere([](const auto&, auto& response) { response.set_redirect("http://127.0.0.1:1/"); });
+  EXPECT_THAT(check(kFabric, {"--prometheus", elsewhere.url()}).err, HasSubstr("sends elsewhere"));
+  const Server refuses([](const auto&, auto& response) {
+    response.status = 400;
+    response.set_content("{\"status\":\"error\",\"error\":\"no such \\u001b[2J thing\"}", "application/json");
+  });
+  const auto refused = check(kFabric, {"--prometheus", refuses.url()});
+  EXPECT_THAT(refused.err, HasSubstr("no such \\x1b[2J thing"));
+  EXPECT_EQ(refused.status, 64);
+  std::atomic<std::uint64_t> sent = 0;
+  const Server endless([&](const auto&, auto& response) {
+    response.set_chunked_content_provider("application/json", [&](std::size_t, httplib::DataSink& sink) {
+      static const std::string kPiece(1'000'000, ' ');
+      sent += kPiece.size();
+      return sink.write(kPiece.data(), kPiece.size());
+    });
+  });
+  EXPECT_THAT(check(kFabric, {"--prometheus", endless.url()}).err, HasSubstr("more than 256 MB"));
+  EXPECT_LT(sent, 1'000'000'000U);
+}
+
+TEST(CountersCheck, TheFabricFileSaysWhereToRead) {
+  const Server empty([](const auto&, auto& response) {
+    response.set_content(R"({"status":"success","data":{"resultType":"matrix","result":[]}})",
+                         "application/json");
+  });
+  const auto none = check(kFabric + "counters: {prometheus: \"" + empty.url() + "\", preset: gnmic}\n", {});
+  EXPECT_THAT(none.out, HasSubstr("ports of switches without a counter: 12"));
+  EXPECT_EQ(none.status, 1);
+  const std::string with = kFabric + "counters: {exec: \"cat {switch}.json\", ";
+  for (const auto* wrong : {"match: \"job=\\\"a\"}", "match: \"a='}'\"}", "window: 1s}", "switch: \"a b\"}",
+                            "preset: {}}", "metrics: {nothing: x}}", "secret: 1}"}) {
+    const auto outcome = check(with + wrong + "\n", {});
+    EXPECT_EQ(outcome.status, 64) << wrong;
+  }
+}
+
+TEST(CountersCheck, ACommandIsRunForEachSwitch) {
+  auto directory = os::ScratchDirectory::make();
+  ASSERT_TRUE(directory) << directory.error().message;
+  const auto at = directory->path();
+  ASSERT_TRUE(files::write_text_file(at / "leaf1.json", R"({"p1": {"RX_OK": "1,234"}})"));
+  ASSERT_TRUE(files::write_text_file(at / "spine2.json", R"({"p2": {"RX_OK": "7", "TX_OK": "8"}})"));
+  const auto outcome =
+      check(kFabric + fmt::format("counters: {{exec: \"cat {}/{{switch}}.json\"}}\n", at.string()), {});
+  EXPECT_THAT(outcome.out, HasSubstr("exec: counters of 2 of 16 ports")) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("exec: leaf2"));
+  EXPECT_THAT(check(kFabric + "counters: {exec: /nowhere/program}\n", {}).err, HasSubstr("no switch"));
+}
+
+/// A port that is free now.
+std::uint16_t free_port() {
+  httplib::Server server;
+  return static_cast<std::uint16_t>(server.bind_to_any_port("127.0.0.1"));
+}
+
+TEST(CountersCheck, ReadsDebiansPrometheusAndNodeExporter) {
+  auto directory = os::ScratchDirectory::make();
+  ASSERT_TRUE(directory) << directory.error().message;
+  const auto at = directory->path();
+  const auto server = free_port(), exporter = free_port();
+  ASSERT_TRUE(files::write_text_file(
+      at / "prometheus.yml",
+      fmt::format("global: {{scrape_interval: 1s, scrape_timeout: 1s}}\nscrape_configs:\n- job_name: node\n"
+                  "  static_configs: [{{targets: [\"127.0.0.1:{}\"], labels: {{instance: "
+                  "\"leaf1.example.net:9100\"}}}}]\n",
+                  exporter)));
+  const auto start = [&](std::vector<std::string> argv) {
+    return os::ChildProcess::start(
+        {.argv = std::move(argv), .output = os::ToNothing{}, .errors = os::ToNothing{}});
+  };
+  auto node = start({"prometheus-node-exporter", fmt::format("--web.listen-address=127.0.0.1:{}", exporter),
+                     "--collector.disable-defaults", "--collector.netdev", "--collector.netclass",
+                     "--collector.stat"});
+  if (!node) GTEST_SKIP() << node.error().message;
+  auto prometheus = start({"prometheus", "--config.file=" + (at / "prometheus.yml").string(),
+                           "--storage.tsdb.path=" + (at / "data").string(),
+                           fmt::format("--web.listen-address=127.0.0.1:{}", server)});
+  if (!prometheus) GTEST_SKIP() << prometheus.error().message;
+  // lo is there on every machine, with its changes of carrier at least.
+  const std::string fabric =
+      "fabric: a\nnodes: [{name: leaf1, kind: switch, tier: leaf}, {name: spine1, kind: switch, tier: "
+      "spine}]\nlinks: [{a: leaf1/lo, "
+      "b: spine1/p1, rate: 100G}]\n"
+      "counters: {prometheus: \"http://127.0.0.1:" +
+      std::to_string(server) + "\", preset: node_exporter}\n";
+  Outcome outcome;
+  for (int i = 0; i < 60 && outcome.out.find("of 1 of 2 ports") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(milliseconds(500));
+    outcome = check(fabric, {});
+  }
+  EXPECT_THAT(outcome.out, HasSubstr("node_exporter: counters of 1 of 2 ports")) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("link_events"));
+  EXPECT_EQ(outcome.status, 1) << "spine1 has none";
+  prometheus->stop(std::chrono::seconds(5));
+  node->stop(std::chrono::seconds(5));
+  EXPECT_EQ(check(fabric, {}).status, 69) << "it is gone";
+}
+
+TEST(DiagnoseWithCounters, TellsHowManyCountsItHas) {
+  const ScratchFile fabric(kFabric);
+  const ScratchFile counters(
+      "{\"schema\":\"weft.counters/1\",\"source\":\"script\"}\n"
+      "{\"at\":\"2026-11-28T05:00:00Z\",\"port\":\"leaf1/p3\",\"counters\":{\"fec_uncorrectable\":0}}\n"
+      "{\"at\":\"2026-11-28T05:01:00Z\",\"port\":\"leaf1/p3\",\"counters\":{\"fec_uncorrectable\":9}}\n");
+  const auto outcome = call(diagnose_command, {"--fabric", fabric.path(), "--counters", counters.path()});
+  EXPECT_THAT(outcome.err, HasSubstr("1 series, 1 counts of errors over a window"));
+}
+
+TEST(CounterPage, NamesEveryCounterAndEveryPreset) {
+  const auto page = text_of(WEFT_SOURCE_DIR "/docs/counters.md");
+  for (std::size_t i = 0; i < counters::kPortCounters; ++i)
+    EXPECT_THAT(page, HasSubstr(fmt::format("`{}", to_string(static_cast<counters::PortCounter>(i)))));
+  for (const auto& preset : counters::metric_presets())
+    EXPECT_THAT(page, HasSubstr("| `" + preset.name + "` |"));
+}
+
+}  // namespace
+}  // namespace weft::cli

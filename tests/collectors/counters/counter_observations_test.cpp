@@ -1,0 +1,143 @@
+#include "collectors/counters/counter_observations.hpp"
+
+#include <gmock/gmock.h>
+
+#include "collectors/counters/counter_check.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::counters {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr Nanoseconds kStart = std::chrono::hours(480'000);
+
+/// Of 400 Gb/s links.
+struct Site {
+  Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  CounterTable table = {};
+
+  /// One reading a minute.
+  void read(const char* port, PortCounter counter, std::initializer_list<std::uint64_t> values,
+            const char* source = "snmp", Nanoseconds ahead = {}) {
+    auto& series = table.at(*fabric.find_port(port), {.counter = counter}, table.source(source));
+    Nanoseconds at = kStart + ahead;
+    for (const auto value : values) {
+      ASSERT_TRUE(table.add(series, {at, value, 0}));
+      at += seconds(60);
+    }
+  }
+  std::vector<ChannelCount> counts() { return channel_counts(fabric, table, histories(fabric, table)); }
+};
+
+std::vector<std::string> told(const Site& site, const std::vector<ChannelCount>& counts) {
+  std::vector<std::string> all;
+  for (const auto& one : counts)
+    all.push_back(fmt::format("{} {} of {:.0f}", site.fabric.name_of(one.channel), one.errors, one.exposure));
+  return all;
+}
+
+TEST(ChannelCounts, OfUncorrectableCodewordsAreOfTheChannelIntoThePort) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fec_uncorrectable, {5, 7, 7});
+  site.read("leaf1/p3", PortCounter::fec_codewords,
+            {1'000'000'000'000, 1'004'687'500'000, 1'009'375'000'000});
+  const auto counts = site.counts();
+  EXPECT_THAT(told(site, counts), ElementsAre("spine1->leaf1 2 of 9375000000"));
+  EXPECT_EQ(counts[0].kind, CounterKind::codewords);
+  EXPECT_EQ(counts[0].end - counts[0].begin, seconds(120));
+  EXPECT_EQ(counts[0].period, seconds(60));
+  EXPECT_THAT(counts[0].source, HasSubstr("snmp: fec_uncorrectable of leaf1/p3"));
+}
+
+TEST(ChannelCounts, WithoutCodewordsAreOfThoseThatTheRateMakes) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fec_uncorrectable, {5, 7});
+  EXPECT_THAT(told(site, site.counts()), ElementsAre("spine1->leaf1 2 of 4687500000"));
+}
+
+TEST(ChannelCounts, OfZeroErrorsAreToldToo) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fcs_errors, {0, 0});
+  site.read("leaf1/p3", PortCounter::frames_in, {1'000'000, 2'000'000});
+  EXPECT_THAT(told(site, site.counts()), ElementsAre("spine1->leaf1 0 of 1000000"));
+}
+
+TEST(ChannelCounts, OfZeroErrorsAreNotToldWhereNothingOfThePortMoves) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fec_uncorrectable, {0, 0});
+  EXPECT_THAT(site.counts(), IsEmpty()) << "its source may show what it saw last week";
+}
+
+TEST(ChannelCounts, WithoutFramesOrAfterAResetThereAreNone) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fcs_errors, {0, 5});
+  EXPECT_THAT(site.counts(), IsEmpty());
+  site.read("leaf1/p3", PortCounter::frames_in, {1'000'000, 2'000});
+  EXPECT_THAT(site.counts(), IsEmpty());
+}
+
+TEST(ChannelCounts, OfDiscardsOnTheWayOutAreOfTheOtherDirectionAndOfNoCable) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::discards_out, {0, 5});
+  site.read("leaf1/p3", PortCounter::frames_out, {1'000'000, 2'000'000});
+  const auto counts = site.counts();
+  EXPECT_THAT(told(site, counts), ElementsAre("leaf1->spine1 5 of 1000000"));
+  EXPECT_EQ(counts.at(0).kind, CounterKind::discards);
+}
+
+TEST(ChannelCounts, OfASumAreUsedWhereTheFcsIsNotCounted) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::errors_in, {0, 5});
+  site.read("leaf1/p3", PortCounter::frames_in, {1'000'000, 2'000'000});
+  EXPECT_EQ(site.counts().at(0).kind, CounterKind::packets);
+  site.read("leaf1/p3", PortCounter::fcs_errors, {0, 1});
+  EXPECT_THAT(told(site, site.counts()), ElementsAre("spine1->leaf1 1 of 1000000"));
+}
+
+TEST(ChannelCounts, AgesAreThoseOfTheSourcesOwnClock) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fec_uncorrectable, {0, 1}, "gnmic", std::chrono::hours(1));
+  site.read("leaf1/p4", PortCounter::fec_uncorrectable, {0, 1}, "snmp");
+  site.read("leaf2/p3", PortCounter::fec_uncorrectable, {0, 1}, "snmp", -std::chrono::minutes(10));
+  const auto counts = site.counts();
+  ASSERT_THAT(counts, SizeIs(3));
+  std::map<std::string, Nanoseconds> ages;
+  for (const auto& one : counts) ages[site.fabric.name_of(one.channel)] = one.age;
+  EXPECT_EQ(ages.at("spine1->leaf1"), seconds(0)) << "an hour ahead is the clock, not the age";
+  EXPECT_EQ(ages.at("spine2->leaf1"), seconds(0));
+  EXPECT_EQ(ages.at("spine1->leaf2"), std::chrono::minutes(10)) << "its series ended";
+}
+
+TEST(CounterCheck, SaysWhatIsThereAndWhatIsNot) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fec_uncorrectable, {5, 7});
+  site.read("leaf1/p3", PortCounter::fec_codewords, {1'000'000'000'000, 1'001'171'875'000});
+  site.read("leaf1/p4", PortCounter::frames_in, {0, 100'000'000'000'000});
+  site.table.unplaced.add("leaf9 p1: no such node");
+  const auto all = histories(site.fabric, site.table);
+  const auto check = check_counters(site.fabric, site.table, all);
+  EXPECT_EQ(check.ports, 16U);
+  EXPECT_THAT(check.without, SizeIs(10)) << "of 12 ports of switches";
+  const auto text = check_text(site.fabric, site.table, check, 80);
+  for (const auto* part :
+       {"snmp: counters of 2 of 16 ports, of 1 with readings to compare", "grows 0.25 times as fast",
+        "grew by more than 400G carries", "leaf9 p1: no such node"})
+    EXPECT_THAT(text, HasSubstr(part)) << text;
+  EXPECT_FALSE(all_is_well(site.table, check));
+}
+
+TEST(CounterCheck, OfAWholeFabricIsWell) {
+  Site site;
+  for (std::uint32_t p = 0; p < site.fabric.port_count(); ++p)
+    site.read(site.fabric.name_of(PortId(p)).c_str(), PortCounter::frames_in, {100, 200});
+  const auto check = check_counters(site.fabric, site.table, histories(site.fabric, site.table));
+  EXPECT_TRUE(all_is_well(site.table, check)) << check_text(site.fabric, site.table, check, 80);
+}
+
+}  // namespace
+}  // namespace weft::counters
