@@ -11,7 +11,6 @@
 #include "cli/terminal.hpp"
 #include "topology/base/whole_number.hpp"
 #include "topology/files/file_text.hpp"
-#include "topology/files/rates.hpp"
 #include "topology/files/time_span.hpp"
 
 namespace weft::cli {
@@ -55,14 +54,6 @@ Result<void> read_time(const po::variables_map& values, const char* name, Hours&
   if (span) place = Hours(*span);
   if (!span) guesses.push_back(fmt::format("--{} {:.3g} s", name, place.count() * 3600));
   return {};
-}
-
-Result<files::Rates> read_rates(const po::variables_map& values) {
-  const auto file = text_option(values, "rates");
-  if (!file) return files::published_rates();
-  const auto text = files::read_text_file(*file, files::kMaxRatesFile);
-  if (!text) return pass_on(text, "--rates");
-  return files::parse_rates(*text, *file);
 }
 
 Result<Index> gpus_per_host(const po::variables_map& values, const Fabric& fabric,
@@ -123,9 +114,9 @@ Result<Asked> read_request(const po::variables_map& values) {
   if (!path) return fail(ErrorKind::usage, "which fabric? as in: weft plan fabric.yaml --job 96");
   WEFT_TRY(const auto gpus, read_option(values, "job", count_of));
   if (!gpus) return fail(ErrorKind::usage, "--job GPUS is missing: how many GPUs the job has");
-  WEFT_TRY(auto rates, read_rates(values));
+  WEFT_TRY(auto rates, rates_option(values));
   WEFT_TRY(const auto file, load_fabric_file(*path));
-  Asked asked{.plant = {}, .rates = std::move(rates), .request = {}};
+  Asked asked{.plant = {}, .rates = rates ? std::move(*rates) : files::published_rates(), .request = {}};
   WEFT_TRY(const Index per_host, gpus_per_host(values, file.fabric, asked.request.guesses));
   asked.plant = reliability::make_plant(file.fabric, file.domains, per_host);
   WEFT_TRY(const auto scale, read_option(values, "scale", count_of));
@@ -176,6 +167,15 @@ void add_job_options(OptionParser& parser) {
 }
 
 }  // namespace
+
+Result<std::optional<files::Rates>> rates_option(const po::variables_map& values) {
+  const auto file = text_option(values, "rates");
+  if (!file) return std::optional<files::Rates>();
+  const auto text = files::read_text_file(*file, files::kMaxRatesFile);
+  if (!text) return pass_on(text, "--rates");
+  WEFT_TRY(auto rates, files::parse_rates(*text, *file));
+  return std::optional(std::move(rates));
+}
 
 OptionParser plan_options() {
   OptionParser parser(

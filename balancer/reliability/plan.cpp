@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "balancer/blacklist/capacity.hpp"
+#include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/planner.hpp"
 
 namespace weft::reliability {
@@ -153,16 +154,22 @@ double Planner::share_of_job(std::size_t cause, bool pool) const {
   const auto matters = [&](Index cable) {
     return plant_.bundles[plant_.cables[cable].bundle].first_host < hosts;
   };
-  std::size_t in = 0, all = 0;
+  double in = 0, all = 0;  // each part by its weight: an offender in the job counts for several
   const auto count = [&](const auto& items, auto counts) {
-    for (const auto& each : items) ++all, in += counts(each) ? 1 : 0;
+    Index part = 0;
+    for (const auto& each : items) {
+      const double weight = source_.weight(cause, part++);
+      all += weight, in += counts(each) ? weight : 0;
+    }
   };
   if (cause == kDomainCause) return 1;
   switch (files::kPartClasses[cause]) {
     case PartClass::gpu:
     case PartClass::software:
-    case PartClass::host:
       return static_cast<double>(hosts) / plant_.hosts;
+    case PartClass::host:
+      count(plant_.nics_of, [&, host = Index{0}](Index) mutable { return host++ < hosts; });
+      break;
     case PartClass::nic:
     case PartClass::host_cable:
       count(plant_.nic_host, [&](Index host) { return host < hosts; });
@@ -179,7 +186,7 @@ double Planner::share_of_job(std::size_t cause, bool pool) const {
             [&](Index each) { return std::ranges::any_of(plant_.switches[each].cables, matters); });
       break;
   }
-  return all == 0 ? 0 : static_cast<double>(in) / static_cast<double>(all);
+  return all <= 0 ? 0 : in / all;
 }
 
 void Planner::forecast() {
@@ -188,17 +195,17 @@ void Planner::forecast() {
     const auto parts = plant_.count(each.part);
     if (parts == 0) continue;
     const auto cause = static_cast<std::size_t>(each.part);
-    const double counted = files::events_counted(each.events);
-    const double share = static_cast<double>(parts) * request_.length / each.exposure();
+    const CountSource source = failures_source(each, static_cast<double>(parts), request_.length);
     const bool of_nic = each.part == files::PartClass::nic || each.part == files::PartClass::host_cable ||
                         each.part == files::PartClass::leaf;
     const bool goes_on =
         of_nic && (plan_.job.dual_leaf || (plan_.job.without_rail && plant_.nics_of.front() > 1));
-    const CountSource stopping{counted, share * share_of_job(cause, false) * (goes_on ? 0 : each.stops)};
+    const CountSource stopping{source.events,
+                               source.share * share_of_job(cause, false) * (goes_on ? 0 : each.stops)};
     constexpr double kYear = 8766;
     plan_.causes.push_back({.cause = cause,
-                            .source = {counted, share},
-                            .failures = forecast_count({{counted, share}}, request_.seed),
+                            .source = source,
+                            .failures = forecast_count({source}, request_.seed),
                             .interruptions = forecast_count({stopping}, request_.seed),
                             .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
                             .guessed = !each.guesses.empty()});
@@ -277,7 +284,7 @@ void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
   shares_ = shares_of(outcomes);
   std::vector<double> failures;
   for (const History& each : histories_) failures.push_back(static_cast<double>(each.failures.size()));
-  // Of parts that age the mean is not known.
+  // Of parts that age the mean is known for counted rates alone, not for those that are open.
   const double expected =
       source_.ageing_parts() > 0 ? mean_of(failures) : source_.expected_failures(request_.length);
   plan_.effective = estimated(shares_, failures, expected);
@@ -316,6 +323,7 @@ Result<Plan> Planner::make() {
   plan_.origin = rates_.origin;
   plan_.is_own = rates_.is_own;
   plan_.guesses = request_.guesses;
+  plan_.unknown_parts = source_.unknown_parts();
   for (const files::ClassRates& each : rates_.classes)
     for (const std::string& guess : each.guesses)
       plan_.guesses.push_back(fmt::format("{} of {}", guess, plural(each.part)));

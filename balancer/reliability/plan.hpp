@@ -92,6 +92,7 @@ struct Plan {
   std::string origin;
   bool is_own = false;
   std::vector<std::string> guesses;
+  std::size_t unknown_parts = 0;  // that rates know by names which the fabric does not have
 
   CountForecast interruptions;
   std::vector<CauseForecast> causes;

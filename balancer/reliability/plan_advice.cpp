@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/planner.hpp"
 
 namespace weft::reliability {
@@ -29,8 +30,8 @@ void Planner::note_closed_forms() {
   double slow_rate = 0, slowdown = 0;  // of what no one notices without a sweep
   for (const files::ClassRates& each : rates_.classes) {
     const auto cause = static_cast<std::size_t>(each.part);
-    const double rate =
-        files::rate_of(each) * static_cast<double>(plant_.count(each.part)) * share_of_job(cause, true);
+    const double rate = failures_a_part(each, plan_.length) / plan_.length.count() *
+                        static_cast<double>(plant_.count(each.part)) * share_of_job(cause, true);
     if (each.part <= PartClass::host_cable)
       plan_.hosts_out +=
           rate * each.stops * files::mean_repair(each.repair).count() * job.repair_factor[cause];
@@ -139,8 +140,7 @@ void Planner::note_shelf() {
     std::vector<CountSource> sources;
     for (const PartClass part : classes)
       if (const auto* rates = rates_.find(part); rates != nullptr && plant_.count(part) > 0)
-        sources.push_back({files::events_counted(rates->events),
-                           static_cast<double>(plant_.count(part)) * kLeadTime / rates->exposure()});
+        sources.push_back(failures_source(*rates, static_cast<double>(plant_.count(part)), kLeadTime));
     if (sources.empty()) return;
     double mean = 0;
     for (const CountSource& each : sources) mean += each.events * each.share;

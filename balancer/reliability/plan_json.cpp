@@ -85,6 +85,7 @@ std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
   tree["sentence"] = plan_sentence(plan);
   tree["rates"] = {{"origin", plan.origin}, {"is_own", plan.is_own}};
   tree["guesses"] = plan.guesses;
+  tree["unknown_parts"] = plan.unknown_parts;
   tree["histories"] = plan.histories;
   tree["seed"] = plan.seed;
   tree["job"] = job_tree(plan);

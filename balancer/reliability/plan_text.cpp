@@ -174,6 +174,12 @@ std::string plan_table(const Plan& plan, std::size_t columns) {
   text += gains_text("10 % less of", plan.improvements, kMaxImprovements, columns);
   if (!plan.what_ifs.empty())
     text += "\n" + gains_text("what if", plan.what_ifs, plan.what_ifs.size(), columns);
+  if (plan.unknown_parts > 0)
+    text +=
+        "\n" + wrapped(fmt::format("Of the parts that the rates know by name {} are not of this fabric: they "
+                                   "change nothing.",
+                                   plan.unknown_parts),
+                       0, columns);
   if (!plan.guesses.empty())
     text += "\n" + wrapped(fmt::format("Guesses: {}.", fmt::join(plan.guesses, "; ")), 0, columns, 2);
   return text;

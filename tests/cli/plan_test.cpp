@@ -9,6 +9,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "cli/report.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
@@ -195,6 +196,37 @@ TEST_F(PlanOfAStore, AHistoryBecomesRatesAPlanAndACheckOfWhatCame) {
   document["causes"][4]["times"] = 1000.0;
   EXPECT_EQ(check(700).status, 1) << "three hundred times as many were forecast";
   EXPECT_EQ(check(0).status, 3) << "nothing was watched since";
+}
+
+TEST_F(PlanOfAStore, ACableThatFailsAgainAndAgainChangesTheForecastAndTheTableOfRepairs) {
+  for (int i = 0; i < 14; ++i) add("spine1->leaf1", 20 + 20 * i, 4);
+  for (int i = 0; i < 14; ++i) add("host16->leaf4", 30 + 20 * i, 4);
+  add("leaf3->spine2", 500, 4);
+  write(700);
+  const auto learnt = rates({"--since", "30d"});
+  EXPECT_EQ(of_class(learnt, "switch_cable")["known"][0]["name"], "leaf1--spine1") << learnt;
+  EXPECT_EQ(of_class(learnt, "host_cable")["known"][0]["name"],
+            fabric_.name_of(*fabric_.find_link("leaf4--host16")));
+  const auto of_cables = [&](const nlohmann::json& rates, const char* cause) {
+    const ScratchFile file(rates.dump());
+    const auto plan = call(plan_command, {text_.path(), "--job", "32", "--rates", file.path(), "--histories",
+                                          "40", "-o", "json"});
+    EXPECT_EQ(plan.status, 0) << plan.err;
+    const auto document = nlohmann::json::parse(plan.out);
+    EXPECT_EQ(document["unknown_parts"], 0);
+    for (const auto& each : document["causes"])
+      if (each["cause"] == cause) return each["interruptions"]["mean"].get<double>();
+    return 0.0;
+  };
+  auto alike = learnt;
+  for (auto& each : alike["classes"]) each.erase("known");
+  EXPECT_GT(of_cables(learnt, "switch_cable"), 2 * of_cables(alike, "switch_cable")) << "the job is at leaf1";
+  EXPECT_LT(of_cables(learnt, "host_cable"), of_cables(alike, "host_cable") / 2) << "and not at leaf4";
+  const ScratchFile file(learnt.dump());
+  const auto table = call(report_command, {"--db", file_, "--since", "30d", "--rates", file.path()});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, testing::ContainsRegex("leaf1--spine1 +1.00"));
+  EXPECT_THAT(table.out, testing::ContainsRegex("leaf3--spine2 +0.0"));
 }
 
 TEST_F(PlanOfAStore, RenamedHostsAndClocksThatJumpAreLeftOutAndTold) {

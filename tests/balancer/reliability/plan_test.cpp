@@ -103,6 +103,85 @@ TEST(Plan, OfPartsThatAgeTheShareLiesInItsInterval) {
   EXPECT_LE(plan->effective.mean, plan->effective.high);
 }
 
+/// Failures of one class that come to a plant on average, as drawn.
+double drawn_failures(const Plant& plant, const files::Rates& rates, Hours length) {
+  const HistorySource source(plant, rates);
+  double sum = 0;
+  for (std::uint64_t i = 0; i < 300; ++i)
+    sum += static_cast<double>(
+        source.draw(i, {.seed = 4, .length = length, .open_rates = false}).failures.size());
+  return sum / 300;
+}
+
+TEST(Plan, TheForecastOfPartsThatAgeIsThatOfTheirAgesNotOfAConstantRate) {
+  const auto plant = wide_plant();
+  struct Case {
+    double shape, age, mean_life, repair;
+  };
+  // Early failures of new parts; wear of old ones; parts that fail several times within the 54 days.
+  for (const Case& each : {Case{0.5, 0, 60'000, 4}, Case{3, 30'000, 60'000, 4}, Case{3, 0, 60'000, 4},
+                           Case{0.6, 10, 400, 30}, Case{5, 200, 300, 2}}) {
+    files::Rates rates{.origin = "drawn", .classes = {}};
+    rates.classes.push_back({.part = PartClass::host,
+                             .events = 1e6,
+                             .parts = 1'000'000,
+                             .time = Hours(each.mean_life),
+                             .repair = {{files::RepairLaw::fixed, Hours(each.repair), 0, 1}}});
+    rates.classes[0].ageing = files::Ageing{.shape = each.shape, .age = Hours(each.age)};
+    const double drawn = drawn_failures(plant, rates, Hours(54 * 24));
+    const auto plan = make_plan(plant, rates, request_of(8));
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_NEAR(plan->causes.front().failures.mean, drawn, 4 * std::sqrt(drawn / 300) + 0.005 * drawn)
+        << each.shape << " " << each.age;
+    EXPECT_NEAR(plan->causes.front().interruptions.mean, drawn * 8 / plant.hosts, 0.02 * drawn) << each.shape;
+  }
+}
+
+TEST(Plan, EventsThatWereCountedAtAnAgeAreThoseOfThatAge) {
+  // 100 of 2,560 hosts in the 90 days before: the next 90 days of parts that wear see more, of young ones
+  // fewer.
+  const auto plant = wide_plant();
+  const auto forecast = [&](double shape, double from) {
+    files::Rates rates{.origin = "seen", .classes = {}};
+    rates.classes.push_back({.part = PartClass::host,
+                             .events = 100,
+                             .parts = 2560,
+                             .time = Hours(90 * 24),
+                             .repair = {{files::RepairLaw::fixed, Hours(4), 0, 1}}});
+    rates.classes[0].ageing =
+        files::Ageing{.shape = shape, .age = Hours(from + 90 * 24), .counted_from = Hours(from)};
+    auto request = request_of(8);
+    request.length = Hours(90 * 24);
+    const auto plan = make_plan(plant, rates, request);
+    EXPECT_NEAR(plan->causes.front().failures.mean, drawn_failures(plant, rates, request.length), 3);
+    return plan->causes.front().failures.mean;
+  };
+  EXPECT_NEAR(forecast(2, 0), 286, 4)
+      << "2,560 (1 - exp(-3 x 100 / 2,560)), and 3 of parts that were repaired";
+  EXPECT_NEAR(forecast(0.5, 0), 100 * (std::sqrt(2) - 1), 3);
+  EXPECT_NEAR(forecast(2, 1e6), 98, 1) << "of old parts the rate hardly changes";
+}
+
+TEST(Plan, AnOffenderOfACableCountsWhereTheJobIs) {
+  const auto plant = wide_plant();
+  const auto forecast = [&](const char* name, PartClass part) {
+    auto rates = files::published_rates();
+    for (auto& each : rates.classes)
+      if (each.part == part) each.known.push_back({.name = name, .events = 9, .ratio = 5000, .offender = 1});
+    const auto plan = make_plan(plant, rates, request_of(64));  // at leaf1 and leaf2
+    EXPECT_EQ(plan->unknown_parts, std::string_view(name).starts_with("none") ? 1U : 0U) << name;
+    for (const auto& each : plan->causes)
+      if (each.cause == static_cast<std::size_t>(part)) return each.interruptions.mean;
+    return 0.0;
+  };
+  for (const auto& [near, far, part] :
+       {std::tuple("leaf1--spine3", "leaf80--spine3", PartClass::switch_cable),
+        std::tuple("host1--leaf1", "host2560--leaf80", PartClass::host_cable),
+        std::tuple("host1", "host2560", PartClass::host), std::tuple("leaf2", "leaf80", PartClass::leaf)})
+    EXPECT_GT(forecast(near, part), 3 * forecast(far, part)) << near;
+  forecast("none--there", PartClass::switch_cable);
+}
+
 TEST(Plan, HugeNumbersOfCrewsAndSweepsAreNoTroubleOrRefused) {
   auto request = request_of(64);
   request.job.crews = 4'000'000'000U;
