@@ -147,6 +147,10 @@ Result<KeptPlan> parse_kept_plan(std::string_view text, std::string_view what) {
   const files::JsonView root(json, what);
   WEFT_TRY_VOID(files::check_schema(root, "weft.plan/1"));
   KeptPlan plan;
+  WEFT_TRY_VOID(files::need_member(root, "fabric", plan.fabric, files::as_text));
+  WEFT_TRY(const auto parts, root.need("parts"));
+  for (const PartClass part : kSeenClasses)
+    WEFT_TRY_VOID(files::need_member(parts, to_string(part), plan.parts[part], files::as_count));
   WEFT_TRY_VOID(files::need_member(root, "generated_at", plan.made_at, files::as_time));
   WEFT_TRY(const auto job, root.need("job"));
   double days = 0;
@@ -156,6 +160,20 @@ Result<KeptPlan> parse_kept_plan(std::string_view text, std::string_view what) {
     return files::read_array<KeptForecast>(all, read_forecast);
   }));
   return plan;
+}
+
+Result<void> check_is_of(const KeptPlan& plan, const Fabric& fabric) {
+  if (plan.fabric != fabric.name())
+    return fail(ErrorKind::usage, "the plan is of the fabric {}, and what was watched is {}", plan.fabric,
+                fabric.name());
+  const Plant plant = make_plant(fabric, {}, 1);
+  for (const auto& [part, count] : plan.parts)
+    if (plant.count(part) != count)
+      return fail(ErrorKind::usage,
+                  "the plan is of {} {}, and {} has {}: it was made for this fabric at another time, or with "
+                  "--scale; a plan of the fabric as it was watched can be checked",
+                  count, plural(part), fabric.name(), plant.count(part));
+  return {};
 }
 
 std::vector<CheckRow> check_plan(const KeptPlan& plan, const Fabric& fabric, const Seen& seen) {

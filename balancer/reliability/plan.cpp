@@ -313,6 +313,8 @@ Gain Planner::gain_of(std::string what, const Job& job) const {
 Result<Plan> Planner::make() {
   plan_.fabric = plant_.name;
   plan_.plant_hosts = plant_.hosts;
+  for (const PartClass part : files::kPartClasses)
+    plan_.parts[static_cast<std::size_t>(part)] = plant_.count(part);
   plan_.job = request_.job;
   plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
   plan_.job.most_drained = static_cast<Index>(plan_.drains_allowed);

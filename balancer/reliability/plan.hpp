@@ -85,7 +85,8 @@ struct Plan {
   std::string fabric;
   std::uint64_t gpus = 0;
   Index plant_hosts = 0;
-  Job job;  // with what was chosen for it
+  std::array<std::uint64_t, files::kPartClasses.size()> parts{};  // of the fabric, by class
+  Job job;                                                        // with what was chosen for it
   Hours length{};
   std::size_t histories = 0;
   std::uint64_t seed = 1;

@@ -82,6 +82,8 @@ void put_rows(DocumentTree& tree, const Plan& plan) {
 std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
   DocumentTree tree = files::stamped_tree("weft.plan/1", stamp);
   tree["fabric"] = plan.fabric;
+  for (const PartClass part : files::kPartClasses)
+    tree["parts"][std::string(to_string(part))] = plan.parts[static_cast<std::size_t>(part)];
   tree["sentence"] = plan_sentence(plan);
   tree["rates"] = {{"origin", plan.origin}, {"is_own", plan.is_own}};
   tree["guesses"] = plan.guesses;

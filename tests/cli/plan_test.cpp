@@ -229,6 +229,26 @@ TEST_F(PlanOfAStore, ACableThatFailsAgainAndAgainChangesTheForecastAndTheTableOf
   EXPECT_THAT(table.out, testing::ContainsRegex("leaf3--spine2 +0.0"));
 }
 
+TEST_F(PlanOfAStore, APlanOfAnotherFabricOrOfAnotherSizeIsNotChecked) {
+  write(200);
+  const auto said = [&](std::string_view fabric, const Arguments& more) {
+    const ScratchFile planned(fabric);
+    Arguments words{planned.path(), "--job", "96", "--histories", "40", "-o", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto plan = call(plan_command, words);
+    EXPECT_EQ(plan.status, 0) << plan.err;
+    const ScratchFile kept(plan.out);
+    const auto check = call(plan_command, {"check", kept.path(), "--from", file_, "--fabric", text_.path()});
+    EXPECT_EQ(check.status, 64) << check.out;
+    return check.err;
+  };
+  EXPECT_THAT(said("fabric: roce-b\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4}\n", {}),
+              HasSubstr("roce-b"));
+  EXPECT_THAT(said("fabric: roce-a\nclos: {leaves: 4, spines: 2, hosts_per_leaf: 4}\n", {}),
+              HasSubstr("of 8 switch cables, and roce-a has 16"));
+  EXPECT_THAT(said(kFabric, {"--scale", "512"}), HasSubstr("--scale"));
+}
+
 TEST_F(PlanOfAStore, RenamedHostsAndClocksThatJumpAreLeftOutAndTold) {
   add("leaf1->spine1", 100, 10);
   add("leaf2->spine2", 100, -5);
