@@ -1,14 +1,15 @@
 #include "cli/plan.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <filesystem>
 
 #include "balancer/reliability/plan.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
+#include "topology/base/text.hpp"
 #include "topology/base/whole_number.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/time_span.hpp"
@@ -47,12 +48,18 @@ Result<Index> index_of(std::string_view text) {
   return *count;
 }
 
+std::string span_text(Hours time) {
+  if (time >= Hours(24)) return fmt::format("{:.3g} d", time.count() / 24);
+  return time >= Hours(1) ? fmt::format("{:.3g} h", time.count())
+                          : fmt::format("{:.3g} s", time.count() * 3600);
+}
+
 /// A time of the job. Where nobody gave it, its usual value is a guess and called one.
 Result<void> read_time(const po::variables_map& values, const char* name, Hours& place,
                        std::vector<std::string>& guesses) {
   WEFT_TRY(const auto span, read_option(values, name, files::parse_span));
   if (span) place = Hours(*span);
-  if (!span) guesses.push_back(fmt::format("--{} {:.3g} s", name, place.count() * 3600));
+  if (!span) guesses.push_back(fmt::format("--{} {}", name, span_text(place)));
   return {};
 }
 
@@ -76,6 +83,11 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   WEFT_TRY_VOID(read_time(values, "detect", job.detect, guesses));
   WEFT_TRY_VOID(read_time(values, "restart", job.restart, guesses));
   WEFT_TRY_VOID(read_time(values, "checkpoint-cost", job.checkpoint_cost, guesses));
+  WEFT_TRY_VOID(read_time(values, "spare-start", job.spare_start, guesses));
+  WEFT_TRY_VOID(read_time(values, "find-slow", job.find_slow, guesses));
+  WEFT_TRY_VOID(read_time(values, "sweep-cost", job.sweeps.cost, guesses));
+  WEFT_TRY_VOID(read_time(values, "agent-delay", job.sweeps.delay, guesses));
+  WEFT_TRY_VOID(read_time(values, "lead-time", request.lead_time, guesses));
   WEFT_TRY(const auto every, read_option(values, "checkpoint", files::parse_span));
   request.best_interval = !every;
   if (every) job.checkpoint_every = Hours(*every);
@@ -85,8 +97,6 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   WEFT_TRY(request.spares, read_option(values, "spares", index_of));
   WEFT_TRY(const auto crews, read_option(values, "crews", index_of));
   job.crews = crews.value_or(0);
-  WEFT_TRY(const auto spare_start, read_option(values, "spare-start", files::parse_span));
-  if (spare_start) job.spare_start = Hours(*spare_start);
   if (const auto sweep = text_option(values, "sweep")) {
     WEFT_TRY(job.sweeps, reliability::parse_sweeps(*sweep, job.sweeps));
   }
@@ -95,8 +105,8 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
       return fail(ErrorKind::usage, "--shortage {}: expected wait or shrink", *shortage);
     job.shortage = *shortage == "wait" ? reliability::Shortage::wait : reliability::Shortage::shrink;
   }
-  WEFT_TRY(const auto group, read_option(values, "group", count_of));
-  job.group = static_cast<Index>(std::min<std::uint64_t>(group.value_or(1), 1'000'000));
+  WEFT_TRY(const auto group, read_option(values, "group", index_of));
+  job.group = group.value_or(1);
   job.without_rail = values.count("without-rail") != 0;
   job.dual_leaf = values.count("dual-leaf") != 0;
   if (values.count("what-if")) request.what_ifs = values["what-if"].as<std::vector<std::string>>();
@@ -156,13 +166,21 @@ void add_job_options(OptionParser& parser) {
           "spares", po::value<std::string>()->value_name("N"),
           "hosts that stay idle (default: as few as .999 of restarts at full size need)")(
           "spare-start", po::value<std::string>()->value_name("TIME"),
-          "more, for a restart with a cold spare")(
+          "more, for a restart with a cold spare (default: 0s, warm spares, a guess)")(
           "shortage", po::value<std::string>()->value_name("wait|shrink"),
           "without enough hosts: wait for a repair (usual), or go on with fewer groups")(
           "group", po::value<std::string>()->value_name("N"), "hosts of a data-parallel group, for shrink")(
           "crews", po::value<std::string>()->value_name("N"), "repairs at the same time (default: all)")(
           "sweep", po::value<std::string>()->value_name("never|restart|agents|TIME"),
           "when what is silent is looked for while the job runs (default: never)")(
+          "sweep-cost", po::value<std::string>()->value_name("TIME"),
+          "the job stands still for so long at each sweep (default: 2m, a guess)")(
+          "agent-delay", po::value<std::string>()->value_name("TIME"),
+          "until standing agents name what is silent (default: 15s, a guess)")(
+          "find-slow", po::value<std::string>()->value_name("TIME"),
+          "until what slows the job is found without a sweep (default: 1h, a guess)")(
+          "lead-time", po::value<std::string>()->value_name("TIME"),
+          "until ordered parts come, for the shelf (default: 14d, a guess)")(
           "without-rail", "a host goes on with a NIC less")("dual-leaf", "each NIC is at two leaves");
 }
 
@@ -200,8 +218,9 @@ OptionParser plan_options() {
   add_job_options(parser);
   parser.options(Group::how_much)
       .add_options()("what-if", po::value<std::vector<std::string>>()->composing()->value_name("CHANGE"),
-                     "and what that would change, with the same failures: detect=5s, spares=48, dual-leaf, "
-                     "repair=50%, leaf=50% (may be repeated)")(
+                     fmt::format("and what that would change, with the same failures (may be repeated): {}",
+                                 reliability::what_if_keys())
+                         .c_str())(
           "histories", po::value<std::string>()->value_name("N")->default_value("300"), "how many are drawn")(
           "seed", po::value<std::string>()->value_name("N")->default_value("1"), "of what is drawn");
   parser.positional("fabric", 1);
@@ -210,9 +229,16 @@ OptionParser plan_options() {
 }
 
 int plan_command(const Arguments& arguments) {
-  if (!arguments.empty())
-    for (const Command& word : plan_words().words)
-      if (word.name == arguments[0]) return run_word(plan_words(), arguments);
+  std::vector<std::string_view> words;
+  for (const Command& word : plan_words().words) words.push_back(word.name);
+  if (!arguments.empty()) {
+    if (std::ranges::find(words, arguments[0]) != words.end()) return run_word(plan_words(), arguments);
+    // A word that is mistyped reads as the name of a file that is not there.
+    if (closest(arguments[0], words) && !std::filesystem::exists(arguments[0]))
+      return report(fail(ErrorKind::usage, "weft plan {}: no such file{}", arguments[0],
+                         did_you_mean(arguments[0], words))
+                        .value());
+  }
   return run_command(plan_options(), arguments, [](const po::variables_map& values) -> Result<void> {
     WEFT_TRY(const bool json, wants_json(values));
     WEFT_TRY(const auto asked, read_request(values));

@@ -101,6 +101,9 @@ Result<void> Planner::check() const {
         job.hosts, spares, plant_.name, plant_.hosts);
   if (job.checkpoint_every <= Hours(0))
     return fail(ErrorKind::usage, "checkpoints: expected a time above 0 between them");
+  if (job.group == 0 || job.group > job.hosts)
+    return fail(ErrorKind::usage, "a group of {} hosts: expected 1 to {}, the hosts of the job", job.group,
+                job.hosts);
   if (request_.histories < 40 || request_.histories > kMaxHistories)
     return fail(ErrorKind::usage, "{} histories: expected 40 to {}", request_.histories, kMaxHistories);
   const double failures =
@@ -120,6 +123,7 @@ Result<void> Planner::check() const {
 }
 
 Result<void> Planner::check_sweeps(const Job& job) const {
+  WEFT_TRY_VOID(check_sweep_cost(job.sweeps));
   if (job.sweeps.policy != SweepPolicy::every) return {};
   const double sweeps = request_.length / job.sweeps.every * static_cast<double>(request_.histories);
   if (sweeps <= kMaxFailures) return {};
@@ -321,6 +325,7 @@ Result<Plan> Planner::make() {
   plan_.gpus = std::uint64_t{request_.job.hosts} * plant_.gpus_per_host;
   plan_.length = request_.length;
   plan_.histories = request_.histories;
+  plan_.lead_time = request_.lead_time;
   plan_.seed = request_.seed;
   plan_.origin = rates_.origin;
   plan_.is_own = rates_.is_own;

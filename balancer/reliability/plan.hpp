@@ -16,12 +16,15 @@ struct WhatIf {
   std::string text;  // as asked
   Job job;
 };
-/// `job` changed by "detect=5s", "restart=2m", "checkpoint=10m", "checkpoint-cost=3s", "spares=48",
-/// "crews=4", "repair=50%", "leaf=50%" (the failures of any class), "sweep=restart|agents|6h", "dual-leaf",
-/// "without-rail", "shrink" or "wait". Error (usage): what it may be.
+/// `job` changed by one of what_if_keys(), as "detect=5s" or "leaf=50%" (half of its failures). Error
+/// (usage): what it may be.
 Result<WhatIf> parse_what_if(std::string_view text, const Job& job);
+/// All changes that there are, in one line.
+std::string_view what_if_keys();
 /// "never", "restart", "agents" or a time.
 Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps);
+/// Error (usage): sweeps take all of the time.
+Result<void> check_sweep_cost(const Sweeps& sweeps);
 std::string sweeps_text(const Sweeps& sweeps);
 
 struct PlanRequest {
@@ -31,6 +34,7 @@ struct PlanRequest {
   Hours length{54 * 24};
   std::size_t histories = 300;
   std::uint64_t seed = 1;
+  Hours lead_time{14 * 24};           // until parts that were ordered come
   std::vector<std::string> what_ifs;  // parse_what_if()
   std::vector<std::string> guesses;   // inputs of the job that nobody gave
 };
@@ -114,6 +118,7 @@ struct Plan {
   std::vector<SweepRow> sweeps;
   std::vector<BlastRow> blast;
   std::vector<ShelfRow> shelf;
+  Hours lead_time{};
   std::size_t drains_allowed = 0;
   std::vector<Gain> improvements;  // by 10 %, the best first
   std::vector<Gain> what_ifs;

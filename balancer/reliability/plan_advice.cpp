@@ -9,7 +9,6 @@
 namespace weft::reliability {
 namespace {
 
-constexpr Hours kLeadTime(14 * 24);  // of parts that are ordered: a guess
 constexpr double kOnShelf = 0.99;
 constexpr double kTenth = 0.9;
 constexpr double kVisible = 0.002;  // a difference between closed form and simulation that is explained
@@ -140,7 +139,8 @@ void Planner::note_shelf() {
     std::vector<CountSource> sources;
     for (const PartClass part : classes)
       if (const auto* rates = rates_.find(part); rates != nullptr && plant_.count(part) > 0)
-        sources.push_back(failures_source(*rates, static_cast<double>(plant_.count(part)), kLeadTime));
+        sources.push_back(
+            failures_source(*rates, static_cast<double>(plant_.count(part)), request_.lead_time));
     if (sources.empty()) return;
     double mean = 0;
     for (const CountSource& each : sources) mean += each.events * each.share;

@@ -35,6 +35,11 @@ DocumentTree job_tree(const Plan& plan) {
           {"checkpoint_every_s", seconds(plan.job.checkpoint_every)},
           {"checkpoint_cost_s", seconds(plan.job.checkpoint_cost)},
           {"network_share", plan.job.network_share},
+          {"find_slow_s", seconds(plan.job.find_slow)},
+          {"spare_start_s", seconds(plan.job.spare_start)},
+          {"sweep_cost_s", seconds(plan.job.sweeps.cost)},
+          {"agent_delay_s", seconds(plan.job.sweeps.delay)},
+          {"lead_time_s", seconds(plan.lead_time)},
           {"sweeps", sweeps_text(plan.job.sweeps)}};
 }
 

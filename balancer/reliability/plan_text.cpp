@@ -123,7 +123,10 @@ std::string sweeps_rows(const Plan& plan, std::size_t columns) {
   for (const SweepRow& each : plan.sweeps)
     table.add({each.policy, fmt::format("{:.2f} %", each.effective * 100),
                fmt::format("{:.2f} %", each.cost * 100), time_text(each.undetected)});
-  return table.text(columns, 2);
+  return table.text(columns, 2) +
+         wrapped(fmt::format("Of a sweep that takes {}, and agents that name what is silent after {}.",
+                             time_text(plan.job.sweeps.cost), time_text(plan.job.sweeps.delay)),
+                 0, columns);
 }
 
 std::string gains_text(const char* title, const std::vector<Gain>& gains, std::size_t most,
@@ -141,7 +144,8 @@ std::string parts_text(const Plan& plan, std::size_t columns) {
   for (const BlastRow& each : plan.blast)
     blast.add({each.what, std::to_string(each.hosts),
                each.slowdown > 1 ? fmt::format("{:.1f} % of a bundle", 100 / each.slowdown) : ""});
-  TextTable shelf({{"on the shelf (.99, 14 days)"}, {"mean", true}, {"parts", true}});
+  TextTable shelf(
+      {{fmt::format("on the shelf (.99, {})", time_text(plan.lead_time))}, {"mean", true}, {"parts", true}});
   for (const ShelfRow& each : plan.shelf)
     shelf.add({each.what, fmt::format("{:.1f}", each.mean), std::to_string(each.parts)});
   return blast.text(columns, 2) + "\n" + shelf.text(columns, 2);

@@ -10,8 +10,10 @@ namespace weft::reliability {
 namespace {
 
 constexpr std::string_view kKnown =
-    "detect=TIME, restart=TIME, checkpoint=TIME, checkpoint-cost=TIME, find-slow=TIME, spares=N, crews=N, "
-    "repair=PERCENT, CLASS=PERCENT, sweep=never|restart|agents|TIME, dual-leaf, without-rail, shrink, wait";
+    "detect=TIME, restart=TIME, spare-start=TIME, checkpoint=TIME, checkpoint-cost=TIME, find-slow=TIME, "
+    "sweep-cost=TIME, agent-delay=TIME, network-share=PERCENT, spares=N, crews=N, repair=PERCENT, "
+    "CLASS=PERCENT (its failures: gpu, host, nic, host_cable, switch_cable, leaf, spine, core, software, "
+    "domain), sweep=never|restart|agents|TIME, dual-leaf, without-rail, shrink, wait";
 
 Result<void> set_time(Hours& place, std::string_view value) {
   WEFT_TRY(const auto span, files::parse_span(value));
@@ -24,6 +26,12 @@ Result<void> set_count(Index& place, std::string_view value) {
   if (!count) return fail(ErrorKind::usage, "expected a whole number");
   place = *count;
   return {};
+}
+
+/// Together with what it is compared with: a sweep that costs more than the time between two.
+Result<void> set_sweep_cost(Sweeps& sweeps, std::string_view value) {
+  WEFT_TRY_VOID(set_time(sweeps.cost, value));
+  return check_sweep_cost(sweeps);
 }
 
 Result<double> share_of(std::string_view value) {
@@ -55,10 +63,17 @@ Result<void> set_value(Job& job, std::string_view key, std::string_view value) {
   if (key == "checkpoint") return set_time(job.checkpoint_every, value);
   if (key == "checkpoint-cost") return set_time(job.checkpoint_cost, value);
   if (key == "find-slow") return set_time(job.find_slow, value);
+  if (key == "spare-start") return set_time(job.spare_start, value);
+  if (key == "sweep-cost") return set_sweep_cost(job.sweeps, value);
+  if (key == "agent-delay") return set_time(job.sweeps.delay, value);
   if (key == "spares") return set_count(job.spares, value);
   if (key == "crews") return set_count(job.crews, value);
   if (key == "sweep") {
     WEFT_TRY(job.sweeps, parse_sweeps(value, job.sweeps));
+    return {};
+  }
+  if (key == "network-share") {
+    WEFT_TRY(job.network_share, share_of(value));
     return {};
   }
   if (key == "repair") {
@@ -86,11 +101,19 @@ Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps) {
     if (!every) return fail(ErrorKind::usage, "'{}': expected never, restart, agents or a time as 6h", text);
     sweeps.policy = SweepPolicy::every;
     sweeps.every = Hours(*every);
-    if (sweeps.every <= sweeps.cost)
+    if (!check_sweep_cost(sweeps))
       return fail(ErrorKind::usage, "'{}': a sweep each {} would take all of the time", text, text);
   }
   return sweeps;
 }
+
+Result<void> check_sweep_cost(const Sweeps& sweeps) {
+  if (sweeps.policy != SweepPolicy::every || sweeps.every > sweeps.cost) return {};
+  return fail(ErrorKind::usage, "a sweep of {:.3g} min each {:.3g} min would take all of the time",
+              sweeps.cost.count() * 60, sweeps.every.count() * 60);
+}
+
+std::string_view what_if_keys() { return kKnown; }
 
 std::string sweeps_text(const Sweeps& sweeps) {
   switch (sweeps.policy) {

@@ -49,6 +49,27 @@ TEST(WeftPlan, OfNoRestartAndOfNoSpareThereIsNoFigure) {
   EXPECT_THAT(outcome.out, HasSubstr("too few restarts"));
 }
 
+TEST(WeftPlan, WhatNobodyGaveIsCalledAGuessAndWhatWasGivenIsNot) {
+  const ScratchFile fabric(kFabric);
+  const auto guesses = [&](const Arguments& more) {
+    Arguments words{fabric.path(), "--job", "96", "--histories", "40", "-o", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto plan = call(plan_command, words);
+    EXPECT_EQ(plan.status, 0) << plan.err;
+    return nlohmann::json::parse(plan.out)["guesses"].dump();
+  };
+  const auto usual = guesses({});
+  for (const char* guess : {"--sweep-cost 120 s", "--find-slow 1 h", "--agent-delay 15 s", "--lead-time 14 d",
+                            "--spare-start 0 s", "--detect 60 s"})
+    EXPECT_THAT(usual, HasSubstr(guess));
+  const auto given = guesses({"--sweep-cost", "5m", "--find-slow", "10m", "--lead-time", "60d"});
+  for (const char* guess : {"--sweep-cost", "--find-slow", "--lead-time"})
+    EXPECT_THAT(given, testing::Not(HasSubstr(guess)));
+  const auto help = call(plan_command, {"--help"}).out;
+  for (const char* key : {"find-slow=TIME", "switch_cable", "CLASS=PERCENT", "shrink, wait"})
+    EXPECT_THAT(help, HasSubstr(key));
+}
+
 TEST(WeftPlan, ScalesTheFabric) {
   const ScratchFile fabric(kFabric);
   const auto outcome =
@@ -80,6 +101,13 @@ TEST(WeftPlan, WhatIsWrongIsNamed) {
   EXPECT_THAT(said({"--job", "8", "--sweep", "often"}), HasSubstr("never, restart, agents"));
   EXPECT_THAT(said({"--job", "8", "--shortage", "pray"}), HasSubstr("wait or shrink"));
   EXPECT_THAT(said({"--job", "8", "--histories", "1"}), HasSubstr("40 to"));
+  EXPECT_THAT(said({"--job", "64", "--group", "3000000"}), HasSubstr("expected 1 to 8"));
+  EXPECT_THAT(said({"--job", "64", "--group", "0"}), HasSubstr("expected 1 to 8"));
+  EXPECT_THAT(said({"--job", "8", "--sweep", "1h", "--sweep-cost", "2h"}), HasSubstr("all of the time"));
+  EXPECT_THAT(said({"--job", "8", "--sweep", "1h", "--what-if", "sweep-cost=2h"}),
+              HasSubstr("all of the time"));
+  EXPECT_THAT(call(plan_command, {"rate", "--published"}).err, HasSubstr("did you mean 'rates'?"));
+  EXPECT_THAT(call(plan_command, {"chek"}).err, HasSubstr("did you mean 'check'?"));
   EXPECT_EQ(call(plan_command, {"rates"}).status, 64);
   EXPECT_EQ(call(plan_command, {"check"}).status, 64);
 }
