@@ -100,6 +100,11 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   if (const auto sweep = text_option(values, "sweep")) {
     WEFT_TRY(job.sweeps, reliability::parse_sweeps(*sweep, job.sweeps));
   }
+  if (const auto planned = text_option(values, "planned-work")) {
+    const auto work = reliability::parse_planned_work(*planned);
+    if (!work) return pass_on(work, "--planned-work");
+    job.planned = *work;
+  }
   if (const auto shortage = text_option(values, "shortage")) {
     if (*shortage != "wait" && *shortage != "shrink")
       return fail(ErrorKind::usage, "--shortage {}: expected wait or shrink", *shortage);
@@ -170,6 +175,8 @@ void add_job_options(OptionParser& parser) {
           "shortage", po::value<std::string>()->value_name("wait|shrink"),
           "without enough hosts: wait for a repair (usual), or go on with fewer groups")(
           "group", po::value<std::string>()->value_name("N"), "hosts of a data-parallel group, for shrink")(
+          "planned-work", po::value<std::string>()->value_name("EVERY,LENGTH,HOSTS"),
+          "as 30d,4h,16: every 30 days the next 16 hosts are out for 4 h (default: none)")(
           "crews", po::value<std::string>()->value_name("N"), "repairs at the same time (default: all)")(
           "sweep", po::value<std::string>()->value_name("never|restart|agents|TIME"),
           "when what is silent is looked for while the job runs (default: never)")(
@@ -204,7 +211,10 @@ OptionParser plan_options() {
       "fabric: switches, cables and the domains of its file take away the hosts that hang on them. Without "
       "--rates those that were published are used, which are not this site's. What nobody measured is called "
       "a "
-      "guess. weft plan rates writes a file of rates.",
+      "guess. weft plan rates writes a file of rates.\n"
+      "How many spares: the table of restarts at full size, and 'Where' below it. How often to sweep: the "
+      "table "
+      "of sweeps, the best effective time. What to improve: the last table, the best first.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric")(
       "job", po::value<std::string>()->value_name("GPUS"), "GPUs of the job")(

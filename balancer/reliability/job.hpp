@@ -22,6 +22,14 @@ struct Sweeps {
   Hours delay{15.0 / 3600};  // of standing agents, until they name what is silent
 };
 
+/// Every so long the next hosts of the pool, in the order of the fabric, are out for that time: updates,
+/// inspections. The job writes a checkpoint first.
+struct PlannedWork {
+  Hours every{};  // 0: none
+  Hours length{};
+  Index hosts = 0;
+};
+
 struct Job {
   Index hosts = 0;
   Index spares = 0;  // hosts of the same fabric that stay idle, spread evenly among the others
@@ -39,6 +47,7 @@ struct Job {
   Index crews = 0;            // repairs at the same time; 0: as many as there are
   Index most_drained = std::numeric_limits<Index>::max();  // hosts taken out for being slow
   Sweeps sweeps;
+  PlannedWork planned;
   /// By cause: share of the failures that still come (at most 1), and of their repair times.
   std::array<double, kCauses> rate_factor = ones();
   std::array<double, kCauses> repair_factor = ones();

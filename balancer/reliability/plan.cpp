@@ -124,8 +124,17 @@ Result<void> Planner::check() const {
 
 Result<void> Planner::check_sweeps(const Job& job) const {
   WEFT_TRY_VOID(check_sweep_cost(job.sweeps));
+  const double all = request_.length.count() * static_cast<double>(request_.histories);
+  const double planned =
+      job.planned.every > Hours(0) ? all / job.planned.every.count() * job.planned.hosts : 0;
+  if (planned > kMaxFailures)
+    return fail(
+        ErrorKind::usage,
+        "planned work takes {:.3g} hosts out in all histories, more than the {:.3g} that are simulated: "
+        "a longer time between windows, fewer --days or fewer --histories",
+        planned, kMaxFailures);
   if (job.sweeps.policy != SweepPolicy::every) return {};
-  const double sweeps = request_.length / job.sweeps.every * static_cast<double>(request_.histories);
+  const double sweeps = all / job.sweeps.every.count();
   if (sweeps <= kMaxFailures) return {};
   return fail(
       ErrorKind::usage,

@@ -23,6 +23,9 @@ Result<WhatIf> parse_what_if(std::string_view text, const Job& job);
 std::string_view what_if_keys();
 /// "never", "restart", "agents" or a time.
 Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps);
+/// "30d,4h,16": every 30 days the next 16 hosts are out for 4 hours.
+Result<PlannedWork> parse_planned_work(std::string_view text);
+std::string planned_text(const PlannedWork& planned);
 /// Error (usage): sweeps take all of the time.
 Result<void> check_sweep_cost(const Sweeps& sweeps);
 std::string sweeps_text(const Sweeps& sweeps);

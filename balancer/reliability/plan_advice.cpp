@@ -51,6 +51,7 @@ void Planner::note_differences() {
     if (plan_.spent.slow > plan_.length * kVisible / 4)
       plan_.differs.emplace_back(
           "the formula knows no slow links; of several that are slow at once the narrowest counts alone");
+    if (plan_.job.planned.every > Hours(0)) plan_.differs.emplace_back("the formula knows no planned work");
     if (plan_.spent.shrunk > Hours(0)) plan_.differs.emplace_back("the formula knows no smaller job");
     if (plan_.differs.empty())
       plan_.differs.emplace_back(

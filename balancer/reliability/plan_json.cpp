@@ -24,8 +24,14 @@ DocumentTree gains_tree(const std::vector<Gain>& gains) {
   return tree;
 }
 
+double seconds(Hours time) { return time.count() * 3600; }
+
+DocumentTree planned_tree(const PlannedWork& planned) {
+  return {
+      {"every_s", seconds(planned.every)}, {"length_s", seconds(planned.length)}, {"hosts", planned.hosts}};
+}
+
 DocumentTree job_tree(const Plan& plan) {
-  const auto seconds = [](Hours time) { return time.count() * 3600; };
   return {{"gpus", plan.gpus},
           {"hosts", plan.job.hosts},
           {"spares", plan.job.spares},
@@ -96,6 +102,7 @@ std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
   tree["histories"] = plan.histories;
   tree["seed"] = plan.seed;
   tree["job"] = job_tree(plan);
+  if (plan.job.planned.every > Hours(0)) tree["job"]["planned_work"] = planned_tree(plan.job.planned);
   tree["interruptions"] = count_tree(plan.interruptions);
   tree["effective"] = {{"mean", plan.effective.mean},
                        {"error", plan.effective.error},

@@ -92,6 +92,7 @@ std::string where_text(const Plan& plan) {
   text += fmt::format("{} hosts", plan.job.spares == 0 ? plan.job.hosts : plan.job.pool() / plan.job.spares);
   if (plan.largest_group > 1)
     text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
+  if (plan.job.planned.every > Hours(0)) text += "; by planned work " + planned_text(plan.job.planned);
   return text +
          fmt::format(". The blacklist may drain {} hosts of this fabric by its caps.", plan.drains_allowed);
 }

@@ -65,6 +65,8 @@ void Simulator::reset(const History& history) {
   drained_ = 0, size_ = job_.hosts;
   now_ = Hours(0);
   next_sweep_ = job_.sweeps.policy == SweepPolicy::every ? job_.sweeps.every : kNever;
+  next_planned_ = job_.planned.every > Hours(0) ? job_.planned.every : kNever;
+  next_host_ = 0;
   start_run();
 }
 
@@ -74,7 +76,7 @@ Outcome Simulator::run(const History& history) {
   while (now_ < history.length) {
     const Hours failure = next < history.failures.size() ? history.failures[next].at : kNever;
     const Hours event = events_.empty() ? kNever : events_.top().at;
-    const Hours at = std::min({failure, event, phase_end_, next_sweep_, history.length});
+    const Hours at = std::min({failure, event, phase_end_, next_sweep_, next_planned_, history.length});
     pass(at);
     if (at == history.length) break;
     if (at == event) {
@@ -85,8 +87,10 @@ Outcome Simulator::run(const History& history) {
       take(history.failures[next++]);
     } else if (at == phase_end_) {
       phase_ == Phase::detecting ? look_for_hosts(true) : start_run();
-    } else {
+    } else if (at == next_sweep_) {
       sweep();
+    } else {
+      begin_planned();
     }
   }
   if (phase_ == Phase::running) end_run(true);
@@ -341,6 +345,9 @@ void Simulator::give(const Event& event) {
       break;
     case Kind::slow_ends:
       end_slow(event.part);
+      break;
+    case Kind::planned:
+      state_.give_host(event.part);
       break;
     case Kind::found:
       return find(event.part);

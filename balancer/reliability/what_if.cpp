@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kKnown =
     "detect=TIME, restart=TIME, spare-start=TIME, checkpoint=TIME, checkpoint-cost=TIME, find-slow=TIME, "
     "sweep-cost=TIME, agent-delay=TIME, network-share=PERCENT, spares=N, crews=N, repair=PERCENT, "
+    "planned-work=EVERY,LENGTH,HOSTS, "
     "CLASS=PERCENT (its failures: gpu, host, nic, host_cable, switch_cable, leaf, spine, core, software, "
     "domain), sweep=never|restart|agents|TIME, dual-leaf, without-rail, shrink, wait";
 
@@ -76,6 +77,10 @@ Result<void> set_value(Job& job, std::string_view key, std::string_view value) {
     WEFT_TRY(job.network_share, share_of(value));
     return {};
   }
+  if (key == "planned-work") {
+    WEFT_TRY(job.planned, parse_planned_work(value));
+    return {};
+  }
   if (key == "repair") {
     WEFT_TRY(const double share, share_of(value));
     job.repair_factor.fill(share);
@@ -105,6 +110,26 @@ Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps) {
       return fail(ErrorKind::usage, "'{}': a sweep each {} would take all of the time", text, text);
   }
   return sweeps;
+}
+
+Result<PlannedWork> parse_planned_work(std::string_view text) {
+  const auto first = text.find(','),
+             second = text.find(',', first == std::string_view::npos ? first : first + 1);
+  if (second == std::string_view::npos)
+    return fail(ErrorKind::usage, "'{}': expected EVERY,LENGTH,HOSTS as in 30d,4h,16", text);
+  PlannedWork planned;
+  WEFT_TRY_VOID(set_time(planned.every, text.substr(0, first)));
+  WEFT_TRY_VOID(set_time(planned.length, text.substr(first + 1, second - first - 1)));
+  WEFT_TRY_VOID(set_count(planned.hosts, text.substr(second + 1)));
+  if (planned.length >= planned.every || planned.hosts == 0)
+    return fail(ErrorKind::usage,
+                "'{}': expected a window shorter than the time between two, of a host at least", text);
+  return planned;
+}
+
+std::string planned_text(const PlannedWork& planned) {
+  return fmt::format("every {:.3g} d {} hosts are out for {:.3g} h", planned.every.count() / 24,
+                     planned.hosts, planned.length.count());
 }
 
 Result<void> check_sweep_cost(const Sweeps& sweeps) {

@@ -210,10 +210,12 @@ TEST(Plan, TheFirstLineNamesRatesThatAreNotTheSitesAndGuesses) {
 
 TEST(Plan, WhatIfMeetsTheSameFailuresAndItsIntervalIsNarrower) {
   auto request = request_of(2048);
-  request.what_ifs = {"restart=90s", "spares=0", "dual-leaf", "gpu=50%", "sweep=agents"};
+  request.what_ifs = {"restart=90s", "spares=0",     "dual-leaf",
+                      "gpu=50%",     "sweep=agents", "planned-work=7d,4h,400"};
   const auto plan = make_plan(wide_plant(), rates_with(6), request);
   ASSERT_TRUE(plan) << plan.error().message;
-  ASSERT_EQ(plan->what_ifs.size(), 5U);
+  ASSERT_EQ(plan->what_ifs.size(), 6U);
+  EXPECT_LT(plan->what_ifs[5].high, 0);
   EXPECT_GT(plan->what_ifs[0].low, 0);
   EXPECT_LT(plan->what_ifs[0].high - plan->what_ifs[0].low, plan->what_ifs[0].unpaired);
   EXPECT_LT(plan->what_ifs[1].high, 0);
@@ -223,8 +225,10 @@ TEST(Plan, WhatIfMeetsTheSameFailuresAndItsIntervalIsNarrower) {
 
 TEST(Plan, AWhatIfThatIsNoneNamesWhatThereIs) {
   const Job job{.hosts = 1};
-  for (const char* text : {"", "=", "detect", "detect=", "detect=5", "detect=-5s", "spares=x", "spares=-1",
-                           "leaf=200%", "sweep=1s", "colour=red", "dual-leaf=1"})
+  for (const char* text :
+       {"", "=", "detect", "detect=", "detect=5", "detect=-5s", "spares=x", "spares=-1", "leaf=200%",
+        "sweep=1s", "planned-work=30d", "planned-work=1h,2h,3", "planned-work=30d,4h,0", "planned-work=,,",
+        "planned-work=30d,4h,4294967296", "colour=red", "dual-leaf=1"})
     EXPECT_EQ(parse_what_if(text, job).error().kind, ErrorKind::usage) << text;
 }
 
