@@ -53,6 +53,11 @@ struct Job {
   std::array<double, kCauses> repair_factor = ones();
 
   Index pool() const { return hosts + spares; }
+  /// At the beginning, the Bresenham way: after each host as many spares as its share of the pool, rounded
+  /// down.
+  bool is_spare(Index host) const {
+    return std::uint64_t{host} * spares / pool() != std::uint64_t{host + 1} * spares / pool();
+  }
   Hours down() const { return detect + restart; }
 
  private:

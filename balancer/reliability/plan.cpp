@@ -363,6 +363,7 @@ Result<Plan> Planner::make() {
   note_differences();
   note_sweeps();
   note_shelf();
+  note_pods();
   note_improvements();
   WEFT_TRY_VOID(note_what_ifs());
   return std::move(plan_);

@@ -63,6 +63,11 @@ struct SpareStep {
   Index independent = 0;        // by M/G/infinity, as if hosts failed one by one
 };
 
+/// Where the hosts of the pool stand.
+struct PodRow {
+  Index pod = 0, hosts = 0, spares = 0;
+};
+
 struct Gain {
   std::string what;
   double gain = 0, low = 0, high = 0;  // of the share of the time, paired, 95 %
@@ -109,6 +114,7 @@ struct Plan {
   double kept = 0;  // share of restarts at full size with job.spares
   std::uint64_t restarts = 0;
   std::vector<SpareStep> steps;
+  std::vector<PodRow> pods;       // with hosts of the pool; empty where the fabric names no pods
   std::size_t largest_group = 0;  // hosts that one leaf or domain takes away
 
   Hours mean_to_failure{};

@@ -2,6 +2,7 @@
 // improve first.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/planner.hpp"
@@ -153,6 +154,23 @@ void Planner::note_shelf() {
   add("NICs", {PartClass::nic}, 1);
   add("optics", {PartClass::host_cable, PartClass::switch_cable}, 2);  // both ends of a cable
   add("switches", {PartClass::leaf, PartClass::spine, PartClass::core}, 1);
+}
+
+void Planner::note_pods() {
+  std::map<Index, PodRow> pods;
+  std::vector<bool> seen(plan_.job.pool(), false);
+  for (const Index leaf : plant_.of_tier[0]) {
+    const Switch& what = plant_.switches[leaf];
+    if (!what.pod) continue;
+    for (const Index host : what.hosts) {
+      if (host >= seen.size() || seen[host]) continue;
+      seen[host] = true;
+      PodRow& row = pods[*what.pod];
+      row.pod = *what.pod;
+      ++row.hosts, row.spares += plan_.job.is_spare(host) ? 1 : 0;
+    }
+  }
+  for (const auto& [pod, row] : pods) plan_.pods.push_back(row);
 }
 
 void Planner::note_improvements() {

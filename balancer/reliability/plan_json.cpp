@@ -116,6 +116,9 @@ std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
       {"hosts_out", plan.hosts_out},          {"differs", plan.differs}};
   if (plan.sweep_every) tree["closed_form"]["sweep_every_h"] = plan.sweep_every->count();
   put_rows(tree, plan);
+  tree["pods"] = DocumentTree::array();
+  for (const PodRow& each : plan.pods)
+    tree["pods"].push_back({{"pod", each.pod}, {"hosts", each.hosts}, {"spares", each.spares}});
   tree["largest_group"] = plan.largest_group;
   tree["drains_allowed"] = plan.drains_allowed;
   tree["improvements"] = gains_tree(plan.improvements);

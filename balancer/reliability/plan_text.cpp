@@ -1,6 +1,7 @@
 // A plan for people.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "balancer/reliability/plan.hpp"
@@ -90,6 +91,13 @@ std::string steps_text(const Plan& plan, std::size_t columns) {
 std::string where_text(const Plan& plan) {
   std::string text = "Where: spread over the leaf groups, at most one spare in every ";
   text += fmt::format("{} hosts", plan.job.spares == 0 ? plan.job.hosts : plan.job.pool() / plan.job.spares);
+  if (plan.pods.size() > 1) {
+    const auto [least, most] = std::ranges::minmax(plan.pods, {}, &PodRow::spares);
+    text += fmt::format(", {} in each of {} pods",
+                        least.spares == most.spares ? std::to_string(least.spares)
+                                                    : fmt::format("{} to {}", least.spares, most.spares),
+                        plan.pods.size());
+  }
   if (plan.largest_group > 1)
     text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
   if (plan.job.planned.every > Hours(0)) text += "; by planned work " + planned_text(plan.job.planned);

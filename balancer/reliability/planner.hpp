@@ -41,6 +41,7 @@ class Planner {
   void note_sweeps();
   void note_blast();
   void note_shelf();
+  void note_pods();
   void note_improvements();
   Result<void> note_what_ifs();
   double share_of_job(std::size_t cause, bool pool) const;

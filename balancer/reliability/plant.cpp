@@ -40,6 +40,7 @@ class PlantMaker {
       if (node.kind == NodeKind::host) continue;
       index_[n] = static_cast<Index>(plant_.switches.size());
       plant_.switches.push_back({.name = node.name, .part = class_of(fabric_, NodeId(n))});
+      plant_.switches.back().pod = node.pod;
       plant_.of_tier[tier_index(plant_.switches.back().part)].push_back(index_[n]);
     }
   }
@@ -137,12 +138,15 @@ void append_copy(Plant& plant, const Plant& one) {
   const auto switches = static_cast<Index>(plant.switches.size());
   const auto cables = static_cast<Index>(plant.cables.size());
   const auto bundles = static_cast<Index>(plant.bundles.size());
+  Index pods = 0;
+  for (const Switch& each : plant.switches) pods = std::max(pods, each.pod.value_or(0));
   plant.hosts += one.hosts;
   for (const Index host : one.nic_host) plant.nic_host.push_back(host + hosts);
   plant.nics_of.insert(plant.nics_of.end(), one.nics_of.begin(), one.nics_of.end());
   for (Switch each : one.switches) {
     shift(each.hosts, hosts), shift(each.cables, cables);
     if (each.uplinks) *each.uplinks += bundles;
+    if (each.pod) *each.pod += pods;
     plant.switches.push_back(std::move(each));
   }
   for (Cable each : one.cables) {

@@ -35,6 +35,7 @@ struct Switch {
   std::vector<Index> hosts;          // with a NIC at it, ascending, each once
   std::vector<Index> cables;         // to other switches
   std::optional<Index> uplinks;      // the bundle of a leaf
+  std::optional<Index> pod;
 };
 
 struct Domain {

@@ -48,11 +48,8 @@ void Simulator::reset(const History& history) {
   in_job_.assign(plant_.hosts, false);
   spares_.clear();
   for (Index host = 0; host < job_.pool(); ++host) {
-    // The Bresenham way: after each host as many spares as its share of the pool, rounded down.
-    const auto before = std::uint64_t{host} * job_.spares / job_.pool();
-    const auto after = std::uint64_t{host + 1} * job_.spares / job_.pool();
-    in_job_[host] = before == after;
-    if (before != after) spares_.push_back(host);
+    in_job_[host] = !job_.is_spare(host);
+    if (!in_job_[host]) spares_.push_back(host);
   }
   events_ = {}, crews_ = {}, slow_.clear(), active_.clear(), checked_ = 0;
   is_drained_.assign(plant_.hosts, false);

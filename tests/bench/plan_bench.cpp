@@ -196,7 +196,7 @@ void spares(Figures& figures) {
   figures.add("spares_over", over[over.size() / 2], "at most 0.05");
 }
 
-/// 40 drawn clusters: are the three improvements that a plan of 300 histories names the best of 3,000 others?
+/// 40 drawn clusters: are the three improvements that a plan of 300 histories names the best of 1,000 others?
 /// What differs by less than a twentieth from the third is as good.
 void improvements(Figures& figures) {
   constexpr int kClusters = 40;
@@ -216,7 +216,7 @@ void improvements(Figures& figures) {
     request.spares = 12;
     request.seed = seed;
     const auto plan = make_plan(plant, rates, request);
-    request.seed = seed + 1000, request.histories = 3000;
+    request.seed = seed + 1000, request.histories = 1000;
     const auto truth = make_plan(plant, rates, request);
     const double third = truth->improvements[2].gain;
     const auto as_good = [&](const Gain& named) {

@@ -114,12 +114,12 @@ double drawn_failures(const Plant& plant, const files::Rates& rates, Hours lengt
 }
 
 TEST(Plan, TheForecastOfPartsThatAgeIsThatOfTheirAgesNotOfAConstantRate) {
-  const auto plant = wide_plant();
+  const auto plant = make_plant(*make_clos({.leaves = 8, .spines = 2, .hosts_per_leaf = 16}), {}, 8);
   struct Case {
     double shape, age, mean_life, repair;
   };
   // Early failures of new parts; wear of old ones; parts that fail several times within the 54 days.
-  for (const Case& each : {Case{0.5, 0, 60'000, 4}, Case{3, 30'000, 60'000, 4}, Case{3, 0, 60'000, 4},
+  for (const Case& each : {Case{0.5, 0, 3000, 4}, Case{3, 1500, 3000, 4}, Case{3, 0, 3000, 4},
                            Case{0.6, 10, 400, 30}, Case{5, 200, 300, 2}}) {
     files::Rates rates{.origin = "drawn", .classes = {}};
     rates.classes.push_back({.part = PartClass::host,
@@ -275,6 +275,26 @@ TEST(Plan, SilentFailuresMakeSweepsPayAndAgentsFindThemSoonest) {
   EXPECT_GT(plan->sweeps[2].effective, plan->sweeps[0].effective) << plan->sweeps[2].policy;
   EXPECT_LT(plan->sweeps[2].undetected, plan->sweeps[1].undetected);
   EXPECT_TRUE(plan->sweep_every.has_value());
+}
+
+TEST(Plan, SparesStandInEveryPod) {
+  const auto fabric =
+      make_rails({.groups = 2, .hosts_per_group = 8, .rails = 2, .spines = 2, .pods = 4, .cores = 4});
+  const auto large = enlarged(make_plant(*fabric, {}, 2), 256);
+  ASSERT_TRUE(large);
+  auto request = request_of(110);
+  request.spares = 17;  // 127 of 128 hosts
+  const auto plan = make_plan(*large, rates_with(0), request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->pods.size(), 8U);
+  Index hosts = 0, spares = 0;
+  for (const PodRow& each : plan->pods) {
+    hosts += each.hosts, spares += each.spares;
+    EXPECT_GE(each.spares, 2U) << each.pod;
+  }
+  EXPECT_EQ(hosts, 127U);
+  EXPECT_EQ(spares, 17U);
+  EXPECT_THAT(plan_table(*plan, 200), HasSubstr("2 to 3 in each of 8 pods"));
 }
 
 TEST(Plan, AnEnlargedFabricHasMoreOfTheSame) {
