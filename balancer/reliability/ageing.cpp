@@ -8,7 +8,7 @@ namespace weft::reliability {
 namespace {
 
 constexpr double kStepsALife = 20;  // of the renewal equation: its error is some tenths of a per cent
-constexpr double kFewestSteps = 400, kMostSteps = 4000;
+constexpr double kMinRenewalSteps = 400, kMaxRenewalSteps = 4000;
 constexpr double kManyLives = 50;  // from there on failures come as often as lives and repairs are long
 
 /// The hazard that a part of this age takes in within `time`; times over the scale.
@@ -27,7 +27,7 @@ double renewals(double age, double repair, double length, double shape) {
   if (length > kManyLives * (life + repair))
     return failed_by(age, length, shape) + (length - life) / (life + repair);
   const auto steps = static_cast<std::size_t>(
-      std::clamp(kStepsALife * length / std::min(life, 1.0), kFewestSteps, kMostSteps));
+      std::clamp(kStepsALife * length / std::min(life, 1.0), kMinRenewalSteps, kMaxRenewalSteps));
   const double step = length / static_cast<double>(steps);
   std::vector<double> half(steps + 1), after(steps + 1, 0);  // of a new part; after a failure at 0
   for (std::size_t i = 0; i <= steps; ++i)

@@ -67,15 +67,23 @@ double HistorySource::weight(std::size_t cause, Index part) const {
   return part == 0 ? sums[0] : sums[part] - sums[part - 1];
 }
 
+double HistorySource::expected_of(std::size_t cause, Hours length) const {
+  double failures = 0;
+  if (cause == kDomainCause) {
+    for (const Domain& domain : plant_.domains)
+      failures += files::events_counted(domain.events) / domain.exposure.count() * length.count();
+    return failures;
+  }
+  const auto* rates = rates_.find(files::kPartClasses[cause]);
+  if (rates == nullptr) return 0;
+  const auto& weights = weights_[cause];
+  const double parts = weights.empty() ? static_cast<double>(plant_.count(rates->part)) : weights.back();
+  return parts > 0 ? failures_a_part(*rates, length) * parts : 0;
+}
+
 double HistorySource::expected_failures(Hours length) const {
   double failures = 0;
-  for (const files::ClassRates& each : rates_.classes) {
-    const auto& weights = weights_[cause_of(each.part)];
-    const double parts = weights.empty() ? static_cast<double>(plant_.count(each.part)) : weights.back();
-    if (parts > 0) failures += failures_a_part(each, length) * parts;
-  }
-  for (const Domain& domain : plant_.domains)
-    failures += files::events_counted(domain.events) / domain.exposure.count() * length.count();
+  for (std::size_t cause = 0; cause < kCauses; ++cause) failures += expected_of(cause, length);
   return failures;
 }
 

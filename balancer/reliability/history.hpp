@@ -50,6 +50,7 @@ class HistorySource {
   /// check expected_failures() before.
   History draw(std::uint64_t number, const HistoryOptions& options) const;
   double expected_failures(Hours length) const;
+  double expected_of(std::size_t cause, Hours length) const;
   /// Its rate over the mean of its class; the offenders that rates know have more than 1.
   double weight(std::size_t cause, Index part) const;
   /// Parts that rates know by a name that this plant does not have.

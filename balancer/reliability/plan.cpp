@@ -20,8 +20,10 @@ constexpr double kMaxFailures = 20'000'000;  // of all histories: about 1 GB
 constexpr double kMaxAged = 100'000'000;     // parts in all histories: about a minute
 constexpr std::size_t kMaxHistories = 100'000;
 
-/// The mean with what is known of the mean number of failures taken into account: a control variate.
-Estimated estimated(const std::vector<double>& values, const std::vector<double>& control, double known) {
+/// The mean, `least` to 1, with what is known of the mean number of failures taken into account: a control
+/// variate.
+Estimated estimated(const std::vector<double>& values, const std::vector<double>& control, double known,
+                    double least = 0) {
   Estimated made{.mean = mean_of(values), .error = error_of(values)};
   std::vector<double> sorted = values;
   std::ranges::sort(sorted);
@@ -38,7 +40,7 @@ Estimated estimated(const std::vector<double>& values, const std::vector<double>
   if (variance <= 0) return made;
   std::vector<double> rest(values);
   for (std::size_t i = 0; i < values.size(); ++i) rest[i] -= covariance / variance * (control[i] - known);
-  made.mean = std::clamp(mean_of(rest), 0.0, 1.0);
+  made.mean = std::clamp(mean_of(rest), least, 1.0);
   made.error = error_of(rest);
   return made;
 }
@@ -314,11 +316,26 @@ void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
   plan_.kept = plan_.restarts == 0 ? 1 : static_cast<double>(full) / static_cast<double>(plan_.restarts);
 }
 
-Gain Planner::gain_of(std::string what, const Job& job) const {
+/// `cause`: what `job` lets fail less often. Then the failures that it passes over tell most of the gain of
+/// each history, otherwise all failures do; of both the mean is known, unless parts age.
+Gain Planner::gain_of(std::string what, const Job& job, std::optional<std::size_t> cause) const {
   const auto changed = shares_of(run_all(source_, histories_, job));
   std::vector<double> differences;
   for (std::size_t i = 0; i < changed.size(); ++i) differences.push_back(changed[i] - shares_[i]);
-  const double mean = mean_of(differences), half = kTwoSided * error_of(differences);
+  std::vector<double> control;
+  for (const History& each : histories_)
+    control.push_back(static_cast<double>(cause ? std::ranges::count_if(each.failures,
+                                                                        [&](const Failure& one) {
+                                                                          return one.cause == *cause &&
+                                                                                 one.thin >=
+                                                                                     job.rate_factor[*cause];
+                                                                        })
+                                                : std::ssize(each.failures)));
+  const double known = source_.ageing_parts() > 0 ? mean_of(control)
+                       : cause ? source_.expected_of(*cause, request_.length) * (1 - job.rate_factor[*cause])
+                               : source_.expected_failures(request_.length);
+  const Estimated gain = estimated(differences, control, known, -1);
+  const double mean = gain.mean, half = kTwoSided * gain.error;
   const double apart = kTwoSided * std::hypot(error_of(shares_), error_of(changed));
   return {std::move(what), mean, mean - half, mean + half, apart};
 }

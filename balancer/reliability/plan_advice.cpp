@@ -175,8 +175,8 @@ void Planner::note_pods() {
 
 void Planner::note_improvements() {
   for (const CauseForecast& each : plan_.causes)
-    plan_.improvements.push_back(
-        gain_of(fmt::format("failures: {}", cause_name(each.cause)), with_less_often(plan_.job, each.cause)));
+    plan_.improvements.push_back(gain_of(fmt::format("failures: {}", cause_name(each.cause)),
+                                         with_less_often(plan_.job, each.cause), each.cause));
   const auto shorter = [&](const char* what, Hours Job::*time) {
     Job job = plan_.job;
     job.*time *= kTenth;

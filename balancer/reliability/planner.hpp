@@ -34,7 +34,7 @@ class Planner {
   void choose_interval();
   void choose_spares();
   void note_outcomes(const std::vector<Outcome>& outcomes);
-  Gain gain_of(std::string what, const Job& job) const;
+  Gain gain_of(std::string what, const Job& job, std::optional<std::size_t> cause = std::nullopt) const;
   void forecast();
   void note_closed_forms();
   void note_differences();
