@@ -1,17 +1,17 @@
 #include "cli/plan.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <filesystem>
 
 #include "balancer/reliability/plan.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
+#include "topology/base/text.hpp"
 #include "topology/base/whole_number.hpp"
 #include "topology/files/file_text.hpp"
-#include "topology/files/rates.hpp"
 #include "topology/files/time_span.hpp"
 
 namespace weft::cli {
@@ -48,21 +48,19 @@ Result<Index> index_of(std::string_view text) {
   return *count;
 }
 
+std::string span_text(Hours time) {
+  if (time >= Hours(24)) return fmt::format("{:.3g} d", time.count() / 24);
+  return time >= Hours(1) ? fmt::format("{:.3g} h", time.count())
+                          : fmt::format("{:.3g} s", time.count() * 3600);
+}
+
 /// A time of the job. Where nobody gave it, its usual value is a guess and called one.
 Result<void> read_time(const po::variables_map& values, const char* name, Hours& place,
                        std::vector<std::string>& guesses) {
   WEFT_TRY(const auto span, read_option(values, name, files::parse_span));
   if (span) place = Hours(*span);
-  if (!span) guesses.push_back(fmt::format("--{} {:.3g} s", name, place.count() * 3600));
+  if (!span) guesses.push_back(fmt::format("--{} {}", name, span_text(place)));
   return {};
-}
-
-Result<files::Rates> read_rates(const po::variables_map& values) {
-  const auto file = text_option(values, "rates");
-  if (!file) return files::published_rates();
-  const auto text = files::read_text_file(*file, files::kMaxRatesFile);
-  if (!text) return pass_on(text, "--rates");
-  return files::parse_rates(*text, *file);
 }
 
 Result<Index> gpus_per_host(const po::variables_map& values, const Fabric& fabric,
@@ -85,6 +83,11 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   WEFT_TRY_VOID(read_time(values, "detect", job.detect, guesses));
   WEFT_TRY_VOID(read_time(values, "restart", job.restart, guesses));
   WEFT_TRY_VOID(read_time(values, "checkpoint-cost", job.checkpoint_cost, guesses));
+  WEFT_TRY_VOID(read_time(values, "spare-start", job.spare_start, guesses));
+  WEFT_TRY_VOID(read_time(values, "find-slow", job.find_slow, guesses));
+  WEFT_TRY_VOID(read_time(values, "sweep-cost", job.sweeps.cost, guesses));
+  WEFT_TRY_VOID(read_time(values, "agent-delay", job.sweeps.delay, guesses));
+  WEFT_TRY_VOID(read_time(values, "lead-time", request.lead_time, guesses));
   WEFT_TRY(const auto every, read_option(values, "checkpoint", files::parse_span));
   request.best_interval = !every;
   if (every) job.checkpoint_every = Hours(*every);
@@ -94,18 +97,21 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   WEFT_TRY(request.spares, read_option(values, "spares", index_of));
   WEFT_TRY(const auto crews, read_option(values, "crews", index_of));
   job.crews = crews.value_or(0);
-  WEFT_TRY(const auto spare_start, read_option(values, "spare-start", files::parse_span));
-  if (spare_start) job.spare_start = Hours(*spare_start);
   if (const auto sweep = text_option(values, "sweep")) {
     WEFT_TRY(job.sweeps, reliability::parse_sweeps(*sweep, job.sweeps));
+  }
+  if (const auto planned = text_option(values, "planned-work")) {
+    const auto work = reliability::parse_planned_work(*planned);
+    if (!work) return pass_on(work, "--planned-work");
+    job.planned = *work;
   }
   if (const auto shortage = text_option(values, "shortage")) {
     if (*shortage != "wait" && *shortage != "shrink")
       return fail(ErrorKind::usage, "--shortage {}: expected wait or shrink", *shortage);
     job.shortage = *shortage == "wait" ? reliability::Shortage::wait : reliability::Shortage::shrink;
   }
-  WEFT_TRY(const auto group, read_option(values, "group", count_of));
-  job.group = static_cast<Index>(std::min<std::uint64_t>(group.value_or(1), 1'000'000));
+  WEFT_TRY(const auto group, read_option(values, "group", index_of));
+  job.group = group.value_or(1);
   job.without_rail = values.count("without-rail") != 0;
   job.dual_leaf = values.count("dual-leaf") != 0;
   if (values.count("what-if")) request.what_ifs = values["what-if"].as<std::vector<std::string>>();
@@ -123,9 +129,9 @@ Result<Asked> read_request(const po::variables_map& values) {
   if (!path) return fail(ErrorKind::usage, "which fabric? as in: weft plan fabric.yaml --job 96");
   WEFT_TRY(const auto gpus, read_option(values, "job", count_of));
   if (!gpus) return fail(ErrorKind::usage, "--job GPUS is missing: how many GPUs the job has");
-  WEFT_TRY(auto rates, read_rates(values));
+  WEFT_TRY(auto rates, rates_option(values));
   WEFT_TRY(const auto file, load_fabric_file(*path));
-  Asked asked{.plant = {}, .rates = std::move(rates), .request = {}};
+  Asked asked{.plant = {}, .rates = rates ? std::move(*rates) : files::published_rates(), .request = {}};
   WEFT_TRY(const Index per_host, gpus_per_host(values, file.fabric, asked.request.guesses));
   asked.plant = reliability::make_plant(file.fabric, file.domains, per_host);
   WEFT_TRY(const auto scale, read_option(values, "scale", count_of));
@@ -165,17 +171,36 @@ void add_job_options(OptionParser& parser) {
           "spares", po::value<std::string>()->value_name("N"),
           "hosts that stay idle (default: as few as .999 of restarts at full size need)")(
           "spare-start", po::value<std::string>()->value_name("TIME"),
-          "more, for a restart with a cold spare")(
+          "more, for a restart with a cold spare (default: 0s, warm spares, a guess)")(
           "shortage", po::value<std::string>()->value_name("wait|shrink"),
           "without enough hosts: wait for a repair (usual), or go on with fewer groups")(
           "group", po::value<std::string>()->value_name("N"), "hosts of a data-parallel group, for shrink")(
+          "planned-work", po::value<std::string>()->value_name("EVERY,LENGTH,HOSTS"),
+          "as 30d,4h,16: every 30 days the next 16 hosts are out for 4 h (default: none)")(
           "crews", po::value<std::string>()->value_name("N"), "repairs at the same time (default: all)")(
           "sweep", po::value<std::string>()->value_name("never|restart|agents|TIME"),
           "when what is silent is looked for while the job runs (default: never)")(
+          "sweep-cost", po::value<std::string>()->value_name("TIME"),
+          "the job stands still for so long at each sweep (default: 2m, a guess)")(
+          "agent-delay", po::value<std::string>()->value_name("TIME"),
+          "until standing agents name what is silent (default: 15s, a guess)")(
+          "find-slow", po::value<std::string>()->value_name("TIME"),
+          "until what slows the job is found without a sweep (default: 1h, a guess)")(
+          "lead-time", po::value<std::string>()->value_name("TIME"),
+          "until ordered parts come, for the shelf (default: 14d, a guess)")(
           "without-rail", "a host goes on with a NIC less")("dual-leaf", "each NIC is at two leaves");
 }
 
 }  // namespace
+
+Result<std::optional<files::Rates>> rates_option(const po::variables_map& values) {
+  const auto file = text_option(values, "rates");
+  if (!file) return std::optional<files::Rates>();
+  const auto text = files::read_text_file(*file, files::kMaxRatesFile);
+  if (!text) return pass_on(text, "--rates");
+  WEFT_TRY(auto rates, files::parse_rates(*text, *file));
+  return std::optional(std::move(rates));
+}
 
 OptionParser plan_options() {
   OptionParser parser(
@@ -186,7 +211,10 @@ OptionParser plan_options() {
       "fabric: switches, cables and the domains of its file take away the hosts that hang on them. Without "
       "--rates those that were published are used, which are not this site's. What nobody measured is called "
       "a "
-      "guess. weft plan rates writes a file of rates.",
+      "guess. weft plan rates writes a file of rates.\n"
+      "How many spares: the table of restarts at full size, and 'Where' below it. How often to sweep: the "
+      "table "
+      "of sweeps, the best effective time. What to improve: the last table, the best first.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric")(
       "job", po::value<std::string>()->value_name("GPUS"), "GPUs of the job")(
@@ -200,8 +228,9 @@ OptionParser plan_options() {
   add_job_options(parser);
   parser.options(Group::how_much)
       .add_options()("what-if", po::value<std::vector<std::string>>()->composing()->value_name("CHANGE"),
-                     "and what that would change, with the same failures: detect=5s, spares=48, dual-leaf, "
-                     "repair=50%, leaf=50% (may be repeated)")(
+                     fmt::format("and what that would change, with the same failures (may be repeated): {}",
+                                 reliability::what_if_keys())
+                         .c_str())(
           "histories", po::value<std::string>()->value_name("N")->default_value("300"), "how many are drawn")(
           "seed", po::value<std::string>()->value_name("N")->default_value("1"), "of what is drawn");
   parser.positional("fabric", 1);
@@ -210,9 +239,16 @@ OptionParser plan_options() {
 }
 
 int plan_command(const Arguments& arguments) {
-  if (!arguments.empty())
-    for (const Command& word : plan_words().words)
-      if (word.name == arguments[0]) return run_word(plan_words(), arguments);
+  std::vector<std::string_view> words;
+  for (const Command& word : plan_words().words) words.push_back(word.name);
+  if (!arguments.empty()) {
+    if (std::ranges::find(words, arguments[0]) != words.end()) return run_word(plan_words(), arguments);
+    // A word that is mistyped reads as the name of a file that is not there.
+    if (closest(arguments[0], words) && !std::filesystem::exists(arguments[0]))
+      return report(fail(ErrorKind::usage, "weft plan {}: no such file{}", arguments[0],
+                         did_you_mean(arguments[0], words))
+                        .value());
+  }
   return run_command(plan_options(), arguments, [](const po::variables_map& values) -> Result<void> {
     WEFT_TRY(const bool json, wants_json(values));
     WEFT_TRY(const auto asked, read_request(values));

@@ -1,9 +1,14 @@
 // `weft plan`: how often a job is interrupted, what of its time is effective, how many spares it needs.
 #pragma once
 
+#include "cli/options.hpp"
 #include "cli/words.hpp"
+#include "topology/files/rates.hpp"
 
 namespace weft::cli {
+
+/// Of `--rates FILE`. Absent: nobody gave it.
+Result<std::optional<files::Rates>> rates_option(const po::variables_map& values);
 
 const WordGroup& plan_words();
 OptionParser plan_options();

@@ -124,6 +124,7 @@ Result<int> check(const po::variables_map& values) {
   WEFT_TRY(const auto text, files::read_text_file(*file, kMaxPlanFile));
   WEFT_TRY(const auto plan, reliability::parse_kept_plan(text, *file));
   WEFT_TRY(const auto place, read_place(values));
+  if (const auto of_it = reliability::check_is_of(plan, place.fabric); !of_it) return pass_on(of_it, *file);
   const Nanoseconds from = plan.made_at.time_since_epoch();
   const double most = static_cast<double>((Nanoseconds::max() - from).count());
   const double length = std::min(plan.length.count() * 3.6e12, most / 2);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "cli/exit_status.hpp"
+#include "cli/plan.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/history_report.hpp"
@@ -16,6 +17,7 @@ constexpr const char* kExamples =
     "  weft report --db watch.db                     # the last seven days\n"
     "  weft report --db watch.db --since 90d --link leaf1--spine2\n"
     "  weft report --db watch.db --since 90d -o csv > rma.csv\n"
+    "  weft report --db watch.db --since 90d --rates own.json   # which fail again and again\n"
     "  weft report --db watch.db --since 24h -o json\n";
 
 enum class Format { table, json, csv };
@@ -62,6 +64,20 @@ std::optional<std::string> asked_place(const po::variables_map& values) {
   return place;
 }
 
+/// Cables that rates know (weft plan rates --from), by link.
+Result<void> add_offenders(const po::variables_map& values, report::WatchHistory& history) {
+  WEFT_TRY(const auto rates, rates_option(values));
+  if (!rates) return {};
+  if (rates->is_own && rates->origin != history.fabric)
+    return fail(ErrorKind::usage, "--rates: these are of the fabric {}, and the database of {}",
+                rates->origin, history.fabric);
+  history.offenders.emplace();
+  for (const auto part : {files::PartClass::host_cable, files::PartClass::switch_cable})
+    if (const auto* of_class = rates->find(part))
+      for (const files::KnownPart& each : of_class->known) (*history.offenders)[each.name] = each.offender;
+  return {};
+}
+
 Result<report::WatchHistory> read_history(const po::variables_map& values) {
   const auto file = text_option(values, "db");
   if (!file) return fail(ErrorKind::usage, "--db FILE is missing: the database of 'weft watch'");
@@ -81,6 +97,7 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
   WEFT_TRY(history.incidents, store::incidents(opened.database, query));
   WEFT_TRY(history.offences, store::offences(opened.database, query));
   WEFT_TRY_VOID(add_channels(opened.database, history));
+  WEFT_TRY_VOID(add_offenders(values, history));
   return history;
 }
 
@@ -88,7 +105,7 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
 
 OptionParser report_options() {
   OptionParser parser(
-      "weft report --db FILE [--since 7d] [--link LINK] [-o table|json|csv]",
+      "weft report --db FILE [--since 7d] [--link LINK] [--rates FILE] [-o table|json|csv]",
       "What 'weft watch' kept: incidents of the last days, and which cables were at fault, how "
       "often and for how long.\nOf one link also what was probed and lost over it. The watcher may "
       "be running. csv has the cables\nalone, one a line with its evidence, for who repairs or "
@@ -99,7 +116,9 @@ OptionParser report_options() {
       "since", po::value<std::string>()->value_name("TIME")->default_value("7d"),
       "how far back: 90m, 24h, 7d")("link", po::value<std::string>()->value_name("LINK"),
                                     "of one link (leaf1--spine2), host or switch alone")(
-      "suspicions", "also what never got certain");
+      "suspicions", "also what never got certain")(
+      "rates", po::value<std::string>()->value_name("FILE"),
+      "of weft plan rates --from: also how likely each cable is one that fails again and again");
   parser.options(Group::output)
       .add_options()("output,o",
                      po::value<std::string>()->value_name("table|json|csv")->default_value("table"),

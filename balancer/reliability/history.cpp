@@ -1,9 +1,9 @@
 #include "balancer/reliability/history.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
+#include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/draw.hpp"
 
 namespace weft::reliability {
@@ -26,21 +26,18 @@ void fill(Failure& failure, const files::ClassRates& rates) {
   failure.repair = draw_repair(stream, rates.repair);
 }
 
-/// Time to the next failure of a Weibull part of this age: the inverse of its conditional survival.
-double weibull_wait(double age, double shape, double scale, double exponential) {
-  return scale * std::pow(std::pow(age / scale, shape) + exponential, 1 / shape) - age;
-}
-
-std::vector<double> weights_of(const Plant& plant, const files::ClassRates& rates) {
+/// `unknown` grows by the names that no part of this class has.
+std::vector<double> weights_of(const Plant& plant, const files::ClassRates& rates, std::size_t& unknown) {
   if (rates.known.empty()) return {};
   std::unordered_map<std::string, double> ratios;
   for (const files::KnownPart& part : rates.known) ratios[part.name] = part.ratio;
   std::vector<double> sums(plant.count(rates.part));
   double sum = 0;
   for (Index i = 0; i < sums.size(); ++i) {
-    const auto found = ratios.find(plant.name_of(rates.part, i));
-    sums[i] = sum += found == ratios.end() ? 1.0 : found->second;
+    const auto found = ratios.extract(plant.name_of(rates.part, i));  // a copy of the fabric has other parts
+    sums[i] = sum += found.empty() ? 1.0 : found.mapped();
   }
+  unknown += ratios.size();
   // The rate of the class is that of its parts on average.
   for (double& each : sums) each *= sum > 0 ? static_cast<double>(sums.size()) / sum : 1;
   return sums;
@@ -60,25 +57,40 @@ std::string_view cause_name(std::size_t cause) {
 
 HistorySource::HistorySource(const Plant& plant, const files::Rates& rates)
     : plant_(plant), rates_(rates), weights_(kCauses) {
-  for (const files::ClassRates& each : rates.classes) weights_[cause_of(each.part)] = weights_of(plant, each);
+  for (const files::ClassRates& each : rates.classes)
+    weights_[cause_of(each.part)] = weights_of(plant, each, unknown_parts_);
+}
+
+double HistorySource::weight(std::size_t cause, Index part) const {
+  const auto& sums = weights_[cause];
+  if (sums.empty()) return 1;
+  return part == 0 ? sums[0] : sums[part] - sums[part - 1];
+}
+
+double HistorySource::expected_of(std::size_t cause, Hours length) const {
+  double failures = 0;
+  if (cause == kDomainCause) {
+    for (const Domain& domain : plant_.domains)
+      failures += files::events_counted(domain.events) / domain.exposure.count() * length.count();
+    return failures;
+  }
+  const auto* rates = rates_.find(files::kPartClasses[cause]);
+  if (rates == nullptr) return 0;
+  const auto& weights = weights_[cause];
+  const double parts = weights.empty() ? static_cast<double>(plant_.count(rates->part)) : weights.back();
+  return parts > 0 ? failures_a_part(*rates, length) * parts : 0;
 }
 
 double HistorySource::expected_failures(Hours length) const {
   double failures = 0;
-  for (const files::ClassRates& each : rates_.classes) {
-    const auto& weights = weights_[cause_of(each.part)];
-    const double parts = weights.empty() ? static_cast<double>(plant_.count(each.part)) : weights.back();
-    failures += files::rate_of(each) * parts * length.count();
-  }
-  for (const Domain& domain : plant_.domains)
-    failures += files::events_counted(domain.events) / domain.exposure.count() * length.count();
+  for (std::size_t cause = 0; cause < kCauses; ++cause) failures += expected_of(cause, length);
   return failures;
 }
 
 std::uint64_t HistorySource::ageing_parts() const {
   std::uint64_t parts = 0;
   for (const files::ClassRates& each : rates_.classes)
-    if (each.ageing && each.ageing->shape != 1) parts += plant_.count(each.part);
+    if (ages(each)) parts += plant_.count(each.part);
   return parts;
 }
 
@@ -96,7 +108,7 @@ void HistorySource::draw_class(History& history, const files::ClassRates& rates,
   Stream stream({options.seed, number, cause});
   const double counted = files::events_counted(rates.events);
   const double factor = options.open_rates ? stream.gamma(counted) / counted : 1;
-  if (rates.ageing && rates.ageing->shape != 1) return draw_ageing(history, rates, factor, number, options);
+  if (ages(rates)) return draw_ageing(history, rates, factor, number, options);
   const auto& weights = weights_[cause];
   const double all = weights.empty() ? static_cast<double>(parts) : weights.back();
   const Hours mean(1 / (files::rate_of(rates) * factor * all));
@@ -113,17 +125,18 @@ void HistorySource::draw_class(History& history, const files::ClassRates& rates,
 void HistorySource::draw_ageing(History& history, const files::ClassRates& rates, double factor,
                                 std::uint64_t number, const HistoryOptions& options) const {
   const double shape = rates.ageing->shape;
-  // The mean of a Weibull law is scale x Gamma(1 + 1 / shape).
-  const double scale = 1 / (files::rate_of(rates) * factor * std::tgamma(1 + 1 / shape));
   const std::uint32_t cause = cause_of(rates.part);
   for (Index part = 0; part < plant_.count(rates.part); ++part) {
     Stream stream({options.seed, number, cause, part});
-    double age = rates.ageing->age.count(), at = 0;
-    while ((at += weibull_wait(age, shape, scale, stream.exponential())) < history.length.count()) {
-      Failure& failure = history.failures.emplace_back(failure_at(Hours(at), cause, stream.bits()));
+    const double heavy = weight(cause, part);
+    if (heavy <= 0) continue;
+    const Hours scale = weibull_scale(rates, factor * heavy);
+    Hours age = rates.ageing->age, at{};
+    while ((at += weibull_wait(age, shape, scale, stream.exponential())) < history.length) {
+      Failure& failure = history.failures.emplace_back(failure_at(at, cause, stream.bits()));
       failure.part = part;
       fill(failure, rates);
-      at += failure.repair.count(), age = 0;
+      at += failure.repair, age = Hours(0);
     }
   }
 }

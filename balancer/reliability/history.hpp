@@ -50,7 +50,12 @@ class HistorySource {
   /// check expected_failures() before.
   History draw(std::uint64_t number, const HistoryOptions& options) const;
   double expected_failures(Hours length) const;
-  /// Parts of classes whose rate changes with their age: `expected_failures` takes it for constant.
+  double expected_of(std::size_t cause, Hours length) const;
+  /// Its rate over the mean of its class; the offenders that rates know have more than 1.
+  double weight(std::size_t cause, Index part) const;
+  /// Parts that rates know by a name that this plant does not have.
+  std::size_t unknown_parts() const { return unknown_parts_; }
+  /// Parts of classes whose rate changes with their age.
   std::uint64_t ageing_parts() const;
   const Plant& plant() const { return plant_; }
   const files::Rates& rates() const { return rates_; }
@@ -67,6 +72,7 @@ class HistorySource {
   const files::Rates& rates_;
   /// By class: the relative rate of each part, summed up; empty: all alike.
   std::vector<std::vector<double>> weights_;
+  std::size_t unknown_parts_ = 0;
 };
 
 }  // namespace weft::reliability

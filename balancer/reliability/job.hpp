@@ -22,6 +22,14 @@ struct Sweeps {
   Hours delay{15.0 / 3600};  // of standing agents, until they name what is silent
 };
 
+/// Every so long the next hosts of the pool, in the order of the fabric, are out for that time: updates,
+/// inspections. The job writes a checkpoint first.
+struct PlannedWork {
+  Hours every{};  // 0: none
+  Hours length{};
+  Index hosts = 0;
+};
+
 struct Job {
   Index hosts = 0;
   Index spares = 0;  // hosts of the same fabric that stay idle, spread evenly among the others
@@ -39,11 +47,17 @@ struct Job {
   Index crews = 0;            // repairs at the same time; 0: as many as there are
   Index most_drained = std::numeric_limits<Index>::max();  // hosts taken out for being slow
   Sweeps sweeps;
+  PlannedWork planned;
   /// By cause: share of the failures that still come (at most 1), and of their repair times.
   std::array<double, kCauses> rate_factor = ones();
   std::array<double, kCauses> repair_factor = ones();
 
   Index pool() const { return hosts + spares; }
+  /// At the beginning, the Bresenham way: after each host as many spares as its share of the pool, rounded
+  /// down.
+  bool is_spare(Index host) const {
+    return std::uint64_t{host} * spares / pool() != std::uint64_t{host + 1} * spares / pool();
+  }
   Hours down() const { return detect + restart; }
 
  private:

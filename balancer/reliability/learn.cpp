@@ -17,59 +17,32 @@ constexpr double kTold = 0.01;  // a part is listed where it is an offender with
 
 Hours hours_of(Nanoseconds time) { return std::chrono::duration_cast<Hours>(time); }
 
-std::optional<PartClass> class_of(const Fabric& fabric, const files::IncidentReport& incident) {
+/// A part of this fabric by the name that it has now: a link may be named from either end.
+struct NamedPart {
+  PartClass part;
+  std::string name;
+};
+
+std::optional<NamedPart> part_of(const Fabric& fabric, const files::IncidentReport& incident) {
   if (!incident.nodes.empty()) {
     const auto node = fabric.find_node(incident.nodes.front());
     if (!node) return std::nullopt;
-    switch (fabric.node(*node).tier) {
-      case Tier::host:
-        return PartClass::host;
-      case Tier::leaf:
-        return PartClass::leaf;
-      case Tier::spine:
-        return PartClass::spine;
-      case Tier::core:
-      case Tier::tier4:
-      case Tier::tier5:
-      case Tier::tier6:
-        return PartClass::core;
-    }
+    return NamedPart{class_of(fabric, *node), fabric.name_of(*node)};
   }
-  const auto link = incident.links.empty() ? Result<LinkId>(fail(ErrorKind::not_found, "none"))
-                                           : fabric.find_link(incident.links.front());
+  if (incident.links.empty()) return std::nullopt;
+  const auto link = fabric.find_link(incident.links.front());
   if (!link) return std::nullopt;
-  return fabric.between_switches(*link) ? PartClass::switch_cable : PartClass::host_cable;
+  return NamedPart{class_of(fabric, *link), fabric.name_of(*link)};
 }
 
-void count(ClassCount& into, const files::IncidentReport& incident, Nanoseconds until) {
+void count(ClassCount& into, const std::string& part, const files::IncidentReport& incident,
+           Nanoseconds until) {
   ++into.events;
   if (incident.verdict == Verdict::failed) ++into.failed;
   const Nanoseconds end = std::min(incident.closed.value_or(until), until);
   into.out += hours_of(end - incident.first_seen);
   if (incident.closed && *incident.closed <= until) ++into.repaired;
-  ++into.parts[incident.nodes.empty() ? incident.links.front() : incident.nodes.front()];
-}
-
-std::uint64_t parts_of(const Fabric& fabric, PartClass part) {
-  std::uint64_t count = 0;
-  switch (part) {
-    case PartClass::host:
-      return fabric.hosts().size();
-    case PartClass::host_cable:
-      return fabric.nics().size();
-    case PartClass::switch_cable:
-      for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
-        count += fabric.between_switches(LinkId(link)) ? 1 : 0;
-      return count;
-    case PartClass::leaf:
-    case PartClass::spine:
-    case PartClass::core:
-    case PartClass::gpu:
-    case PartClass::nic:
-    case PartClass::software:
-      return make_plant(fabric, {}, 1).count(part);
-  }
-  return count;
+  ++into.parts[part];
 }
 
 /// Parts that failed, with what their counts say of their rates.
@@ -87,11 +60,11 @@ void note_offenders(files::ClassRates& rates, const ClassCount& counted) {
   }
 }
 
-files::ClassRates learnt(const Fabric& fabric, PartClass part, const ClassCount& counted, Hours watched) {
+files::ClassRates learnt(const Plant& plant, PartClass part, const ClassCount& counted, Hours watched) {
   const files::Rates published = files::published_rates();
   files::ClassRates rates = *published.find(part);
   rates.events = static_cast<double>(counted.events);
-  rates.parts = parts_of(fabric, part);
+  rates.parts = plant.count(part);
   rates.time = watched;
   rates.guesses.clear();
   rates.source = counted.events > 0 ? fmt::format("{} incidents of a watcher", counted.events)
@@ -141,8 +114,8 @@ Counted count_failures(const Fabric& fabric, const Seen& seen) {
       ++counted.odd;
     } else if (!incident.alternatives.empty()) {
       ++counted.ambiguous;
-    } else if (const auto part = class_of(fabric, incident)) {
-      count(counted.classes[static_cast<std::size_t>(*part)], incident, seen.until);
+    } else if (const auto which = part_of(fabric, incident)) {
+      count(counted.classes[static_cast<std::size_t>(which->part)], which->name, incident, seen.until);
     } else {
       ++counted.unknown;
     }
@@ -155,14 +128,15 @@ Result<files::Rates> learn_rates(const Fabric& fabric, const Seen& seen) {
     return fail(ErrorKind::absent,
                 "the store has nothing of that time: without exposure there are no rates; a longer --since?");
   const Counted counted = count_failures(fabric, seen);
+  const Plant plant = make_plant(fabric, {}, 1);
   files::Rates rates{.origin = fabric.name(), .is_own = true, .classes = {}};
   for (files::ClassRates each : files::published_rates().classes) {
     if (std::ranges::find(kSeenClasses, each.part) == kSeenClasses.end()) {
       each.guesses = {"events", "repair"};  // of another site
       rates.classes.push_back(std::move(each));
-    } else if (parts_of(fabric, each.part) > 0) {
+    } else if (plant.count(each.part) > 0) {
       rates.classes.push_back(
-          learnt(fabric, each.part, counted.classes[static_cast<std::size_t>(each.part)], seen.watched));
+          learnt(plant, each.part, counted.classes[static_cast<std::size_t>(each.part)], seen.watched));
     }
   }
   return rates;
@@ -173,6 +147,10 @@ Result<KeptPlan> parse_kept_plan(std::string_view text, std::string_view what) {
   const files::JsonView root(json, what);
   WEFT_TRY_VOID(files::check_schema(root, "weft.plan/1"));
   KeptPlan plan;
+  WEFT_TRY_VOID(files::need_member(root, "fabric", plan.fabric, files::as_text));
+  WEFT_TRY(const auto parts, root.need("parts"));
+  for (const PartClass part : kSeenClasses)
+    WEFT_TRY_VOID(files::need_member(parts, to_string(part), plan.parts[part], files::as_count));
   WEFT_TRY_VOID(files::need_member(root, "generated_at", plan.made_at, files::as_time));
   WEFT_TRY(const auto job, root.need("job"));
   double days = 0;
@@ -182,6 +160,20 @@ Result<KeptPlan> parse_kept_plan(std::string_view text, std::string_view what) {
     return files::read_array<KeptForecast>(all, read_forecast);
   }));
   return plan;
+}
+
+Result<void> check_is_of(const KeptPlan& plan, const Fabric& fabric) {
+  if (plan.fabric != fabric.name())
+    return fail(ErrorKind::usage, "the plan is of the fabric {}, and what was watched is {}", plan.fabric,
+                fabric.name());
+  const Plant plant = make_plant(fabric, {}, 1);
+  for (const auto& [part, count] : plan.parts)
+    if (plant.count(part) != count)
+      return fail(ErrorKind::usage,
+                  "the plan is of {} {}, and {} has {}: it was made for this fabric at another time, or with "
+                  "--scale; a plan of the fabric as it was watched can be checked",
+                  count, plural(part), fabric.name(), plant.count(part));
+  return {};
 }
 
 std::vector<CheckRow> check_plan(const KeptPlan& plan, const Fabric& fabric, const Seen& seen) {

@@ -47,6 +47,8 @@ struct KeptForecast {
   CountSource failures;
 };
 struct KeptPlan {
+  std::string fabric;
+  std::map<PartClass, std::uint64_t> parts;  // of classes that a watcher sees
   UtcTime made_at{};
   Hours length{};
   std::vector<KeptForecast> causes;
@@ -60,7 +62,10 @@ struct CheckRow {
   std::uint64_t came = 0;
   bool inside = false;
 };
-/// Classes that a watcher sees. `seen` begins where the plan was made.
+/// Error (usage): the plan is of another fabric, or of this one with another number of parts.
+Result<void> check_is_of(const KeptPlan& plan, const Fabric& fabric);
+
+/// Classes that a watcher sees. `seen` begins where the plan was made; check_is_of() came before.
 std::vector<CheckRow> check_plan(const KeptPlan& plan, const Fabric& fabric, const Seen& seen);
 
 }  // namespace weft::reliability

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kMaxSteps = 2000;
 constexpr double kSettled = 1e-10;
-constexpr double kMinRatio = 3;  // less is no offender: no one would replace it
+constexpr double kMinRatio = 3;       // less is no offender: no one would replace it
+constexpr double kMaxRatio = 10'000;  // the most that a file of rates has
 
 /// Parts with the same history are one row.
 struct Row {
@@ -58,8 +59,10 @@ OffenderFit climbed(const std::vector<Row>& rows, OffenderFit fit) {
       bad_events += each.parts * p * each.events, bad_hours += each.parts * p * each.hours;
       events += each.parts * (1 - p) * each.events, hours += each.parts * (1 - p) * each.hours;
     }
-    if (events <= 0 || bad_hours <= 0 || hours <= 0) break;
-    const OffenderFit next{events / hours, {bad / parts, (bad_events / bad_hours) / (events / hours)}};
+    if (bad_hours <= 0 || hours <= 0) break;
+    // Of the usual parts, too, half a failure at least is reckoned with (files::events_counted).
+    const double usual = std::max(events, 0.5) / hours;
+    const OffenderFit next{usual, {bad / parts, std::min(bad_events / bad_hours / usual, kMaxRatio)}};
     const double change =
         std::abs(next.offenders.share - fit.offenders.share) + std::abs(next.rate / fit.rate - 1);
     fit = next;

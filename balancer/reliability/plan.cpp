@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "balancer/blacklist/capacity.hpp"
+#include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/planner.hpp"
 
 namespace weft::reliability {
@@ -19,8 +20,10 @@ constexpr double kMaxFailures = 20'000'000;  // of all histories: about 1 GB
 constexpr double kMaxAged = 100'000'000;     // parts in all histories: about a minute
 constexpr std::size_t kMaxHistories = 100'000;
 
-/// The mean with what is known of the mean number of failures taken into account: a control variate.
-Estimated estimated(const std::vector<double>& values, const std::vector<double>& control, double known) {
+/// The mean, `least` to 1, with what is known of the mean number of failures taken into account: a control
+/// variate.
+Estimated estimated(const std::vector<double>& values, const std::vector<double>& control, double known,
+                    double least = 0) {
   Estimated made{.mean = mean_of(values), .error = error_of(values)};
   std::vector<double> sorted = values;
   std::ranges::sort(sorted);
@@ -37,7 +40,7 @@ Estimated estimated(const std::vector<double>& values, const std::vector<double>
   if (variance <= 0) return made;
   std::vector<double> rest(values);
   for (std::size_t i = 0; i < values.size(); ++i) rest[i] -= covariance / variance * (control[i] - known);
-  made.mean = std::clamp(mean_of(rest), 0.0, 1.0);
+  made.mean = std::clamp(mean_of(rest), least, 1.0);
   made.error = error_of(rest);
   return made;
 }
@@ -100,6 +103,9 @@ Result<void> Planner::check() const {
         job.hosts, spares, plant_.name, plant_.hosts);
   if (job.checkpoint_every <= Hours(0))
     return fail(ErrorKind::usage, "checkpoints: expected a time above 0 between them");
+  if (job.group == 0 || job.group > job.hosts)
+    return fail(ErrorKind::usage, "a group of {} hosts: expected 1 to {}, the hosts of the job", job.group,
+                job.hosts);
   if (request_.histories < 40 || request_.histories > kMaxHistories)
     return fail(ErrorKind::usage, "{} histories: expected 40 to {}", request_.histories, kMaxHistories);
   const double failures =
@@ -119,8 +125,18 @@ Result<void> Planner::check() const {
 }
 
 Result<void> Planner::check_sweeps(const Job& job) const {
+  WEFT_TRY_VOID(check_sweep_cost(job.sweeps));
+  const double all = request_.length.count() * static_cast<double>(request_.histories);
+  const double planned =
+      job.planned.every > Hours(0) ? all / job.planned.every.count() * job.planned.hosts : 0;
+  if (planned > kMaxFailures)
+    return fail(
+        ErrorKind::usage,
+        "planned work takes {:.3g} hosts out in all histories, more than the {:.3g} that are simulated: "
+        "a longer time between windows, fewer --days or fewer --histories",
+        planned, kMaxFailures);
   if (job.sweeps.policy != SweepPolicy::every) return {};
-  const double sweeps = request_.length / job.sweeps.every * static_cast<double>(request_.histories);
+  const double sweeps = all / job.sweeps.every.count();
   if (sweeps <= kMaxFailures) return {};
   return fail(
       ErrorKind::usage,
@@ -153,16 +169,22 @@ double Planner::share_of_job(std::size_t cause, bool pool) const {
   const auto matters = [&](Index cable) {
     return plant_.bundles[plant_.cables[cable].bundle].first_host < hosts;
   };
-  std::size_t in = 0, all = 0;
+  double in = 0, all = 0;  // each part by its weight: an offender in the job counts for several
   const auto count = [&](const auto& items, auto counts) {
-    for (const auto& each : items) ++all, in += counts(each) ? 1 : 0;
+    Index part = 0;
+    for (const auto& each : items) {
+      const double weight = source_.weight(cause, part++);
+      all += weight, in += counts(each) ? weight : 0;
+    }
   };
   if (cause == kDomainCause) return 1;
   switch (files::kPartClasses[cause]) {
     case PartClass::gpu:
     case PartClass::software:
-    case PartClass::host:
       return static_cast<double>(hosts) / plant_.hosts;
+    case PartClass::host:
+      count(plant_.nics_of, [&, host = Index{0}](Index) mutable { return host++ < hosts; });
+      break;
     case PartClass::nic:
     case PartClass::host_cable:
       count(plant_.nic_host, [&](Index host) { return host < hosts; });
@@ -179,7 +201,7 @@ double Planner::share_of_job(std::size_t cause, bool pool) const {
             [&](Index each) { return std::ranges::any_of(plant_.switches[each].cables, matters); });
       break;
   }
-  return all == 0 ? 0 : static_cast<double>(in) / static_cast<double>(all);
+  return all <= 0 ? 0 : in / all;
 }
 
 void Planner::forecast() {
@@ -188,17 +210,17 @@ void Planner::forecast() {
     const auto parts = plant_.count(each.part);
     if (parts == 0) continue;
     const auto cause = static_cast<std::size_t>(each.part);
-    const double counted = files::events_counted(each.events);
-    const double share = static_cast<double>(parts) * request_.length / each.exposure();
+    const CountSource source = failures_source(each, static_cast<double>(parts), request_.length);
     const bool of_nic = each.part == files::PartClass::nic || each.part == files::PartClass::host_cable ||
                         each.part == files::PartClass::leaf;
     const bool goes_on =
         of_nic && (plan_.job.dual_leaf || (plan_.job.without_rail && plant_.nics_of.front() > 1));
-    const CountSource stopping{counted, share * share_of_job(cause, false) * (goes_on ? 0 : each.stops)};
+    const CountSource stopping{source.events,
+                               source.share * share_of_job(cause, false) * (goes_on ? 0 : each.stops)};
     constexpr double kYear = 8766;
     plan_.causes.push_back({.cause = cause,
-                            .source = {counted, share},
-                            .failures = forecast_count({{counted, share}}, request_.seed),
+                            .source = source,
+                            .failures = forecast_count({source}, request_.seed),
                             .interruptions = forecast_count({stopping}, request_.seed),
                             .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
                             .guessed = !each.guesses.empty()});
@@ -277,7 +299,7 @@ void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
   shares_ = shares_of(outcomes);
   std::vector<double> failures;
   for (const History& each : histories_) failures.push_back(static_cast<double>(each.failures.size()));
-  // Of parts that age the mean is not known.
+  // Of parts that age the mean is known for counted rates alone, not for those that are open.
   const double expected =
       source_.ageing_parts() > 0 ? mean_of(failures) : source_.expected_failures(request_.length);
   plan_.effective = estimated(shares_, failures, expected);
@@ -294,11 +316,26 @@ void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
   plan_.kept = plan_.restarts == 0 ? 1 : static_cast<double>(full) / static_cast<double>(plan_.restarts);
 }
 
-Gain Planner::gain_of(std::string what, const Job& job) const {
+/// `cause`: what `job` lets fail less often. Then the failures that it passes over tell most of the gain of
+/// each history, otherwise all failures do; of both the mean is known, unless parts age.
+Gain Planner::gain_of(std::string what, const Job& job, std::optional<std::size_t> cause) const {
   const auto changed = shares_of(run_all(source_, histories_, job));
   std::vector<double> differences;
   for (std::size_t i = 0; i < changed.size(); ++i) differences.push_back(changed[i] - shares_[i]);
-  const double mean = mean_of(differences), half = kTwoSided * error_of(differences);
+  std::vector<double> control;
+  for (const History& each : histories_)
+    control.push_back(static_cast<double>(cause ? std::ranges::count_if(each.failures,
+                                                                        [&](const Failure& one) {
+                                                                          return one.cause == *cause &&
+                                                                                 one.thin >=
+                                                                                     job.rate_factor[*cause];
+                                                                        })
+                                                : std::ssize(each.failures)));
+  const double known = source_.ageing_parts() > 0 ? mean_of(control)
+                       : cause ? source_.expected_of(*cause, request_.length) * (1 - job.rate_factor[*cause])
+                               : source_.expected_failures(request_.length);
+  const Estimated gain = estimated(differences, control, known, -1);
+  const double mean = gain.mean, half = kTwoSided * gain.error;
   const double apart = kTwoSided * std::hypot(error_of(shares_), error_of(changed));
   return {std::move(what), mean, mean - half, mean + half, apart};
 }
@@ -306,16 +343,20 @@ Gain Planner::gain_of(std::string what, const Job& job) const {
 Result<Plan> Planner::make() {
   plan_.fabric = plant_.name;
   plan_.plant_hosts = plant_.hosts;
+  for (const PartClass part : files::kPartClasses)
+    plan_.parts[static_cast<std::size_t>(part)] = plant_.count(part);
   plan_.job = request_.job;
   plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
   plan_.job.most_drained = static_cast<Index>(plan_.drains_allowed);
   plan_.gpus = std::uint64_t{request_.job.hosts} * plant_.gpus_per_host;
   plan_.length = request_.length;
   plan_.histories = request_.histories;
+  plan_.lead_time = request_.lead_time;
   plan_.seed = request_.seed;
   plan_.origin = rates_.origin;
   plan_.is_own = rates_.is_own;
   plan_.guesses = request_.guesses;
+  plan_.unknown_parts = source_.unknown_parts();
   for (const files::ClassRates& each : rates_.classes)
     for (const std::string& guess : each.guesses)
       plan_.guesses.push_back(fmt::format("{} of {}", guess, plural(each.part)));
@@ -339,6 +380,7 @@ Result<Plan> Planner::make() {
   note_differences();
   note_sweeps();
   note_shelf();
+  note_pods();
   note_improvements();
   WEFT_TRY_VOID(note_what_ifs());
   return std::move(plan_);

@@ -16,12 +16,18 @@ struct WhatIf {
   std::string text;  // as asked
   Job job;
 };
-/// `job` changed by "detect=5s", "restart=2m", "checkpoint=10m", "checkpoint-cost=3s", "spares=48",
-/// "crews=4", "repair=50%", "leaf=50%" (the failures of any class), "sweep=restart|agents|6h", "dual-leaf",
-/// "without-rail", "shrink" or "wait". Error (usage): what it may be.
+/// `job` changed by one of what_if_keys(), as "detect=5s" or "leaf=50%" (half of its failures). Error
+/// (usage): what it may be.
 Result<WhatIf> parse_what_if(std::string_view text, const Job& job);
+/// All changes that there are, in one line.
+std::string_view what_if_keys();
 /// "never", "restart", "agents" or a time.
 Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps);
+/// "30d,4h,16": every 30 days the next 16 hosts are out for 4 hours.
+Result<PlannedWork> parse_planned_work(std::string_view text);
+std::string planned_text(const PlannedWork& planned);
+/// Error (usage): sweeps take all of the time.
+Result<void> check_sweep_cost(const Sweeps& sweeps);
 std::string sweeps_text(const Sweeps& sweeps);
 
 struct PlanRequest {
@@ -31,6 +37,7 @@ struct PlanRequest {
   Hours length{54 * 24};
   std::size_t histories = 300;
   std::uint64_t seed = 1;
+  Hours lead_time{14 * 24};           // until parts that were ordered come
   std::vector<std::string> what_ifs;  // parse_what_if()
   std::vector<std::string> guesses;   // inputs of the job that nobody gave
 };
@@ -54,6 +61,11 @@ struct SpareStep {
   double asked = 0;             // share of restarts at full size
   std::optional<Index> spares;  // absent: more than the fabric has, or than could be told
   Index independent = 0;        // by M/G/infinity, as if hosts failed one by one
+};
+
+/// Where the hosts of the pool stand.
+struct PodRow {
+  Index pod = 0, hosts = 0, spares = 0;
 };
 
 struct Gain {
@@ -85,13 +97,15 @@ struct Plan {
   std::string fabric;
   std::uint64_t gpus = 0;
   Index plant_hosts = 0;
-  Job job;  // with what was chosen for it
+  std::array<std::uint64_t, files::kPartClasses.size()> parts{};  // of the fabric, by class
+  Job job;                                                        // with what was chosen for it
   Hours length{};
   std::size_t histories = 0;
   std::uint64_t seed = 1;
   std::string origin;
   bool is_own = false;
   std::vector<std::string> guesses;
+  std::size_t unknown_parts = 0;  // that rates know by names which the fabric does not have
 
   CountForecast interruptions;
   std::vector<CauseForecast> causes;
@@ -100,6 +114,7 @@ struct Plan {
   double kept = 0;  // share of restarts at full size with job.spares
   std::uint64_t restarts = 0;
   std::vector<SpareStep> steps;
+  std::vector<PodRow> pods;       // with hosts of the pool; empty where the fabric names no pods
   std::size_t largest_group = 0;  // hosts that one leaf or domain takes away
 
   Hours mean_to_failure{};
@@ -112,6 +127,7 @@ struct Plan {
   std::vector<SweepRow> sweeps;
   std::vector<BlastRow> blast;
   std::vector<ShelfRow> shelf;
+  Hours lead_time{};
   std::size_t drains_allowed = 0;
   std::vector<Gain> improvements;  // by 10 %, the best first
   std::vector<Gain> what_ifs;

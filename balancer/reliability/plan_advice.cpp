@@ -2,13 +2,14 @@
 // improve first.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/planner.hpp"
 
 namespace weft::reliability {
 namespace {
 
-constexpr Hours kLeadTime(14 * 24);  // of parts that are ordered: a guess
 constexpr double kOnShelf = 0.99;
 constexpr double kTenth = 0.9;
 constexpr double kVisible = 0.002;  // a difference between closed form and simulation that is explained
@@ -29,8 +30,8 @@ void Planner::note_closed_forms() {
   double slow_rate = 0, slowdown = 0;  // of what no one notices without a sweep
   for (const files::ClassRates& each : rates_.classes) {
     const auto cause = static_cast<std::size_t>(each.part);
-    const double rate =
-        files::rate_of(each) * static_cast<double>(plant_.count(each.part)) * share_of_job(cause, true);
+    const double rate = failures_a_part(each, plan_.length) / plan_.length.count() *
+                        static_cast<double>(plant_.count(each.part)) * share_of_job(cause, true);
     if (each.part <= PartClass::host_cable)
       plan_.hosts_out +=
           rate * each.stops * files::mean_repair(each.repair).count() * job.repair_factor[cause];
@@ -51,6 +52,7 @@ void Planner::note_differences() {
     if (plan_.spent.slow > plan_.length * kVisible / 4)
       plan_.differs.emplace_back(
           "the formula knows no slow links; of several that are slow at once the narrowest counts alone");
+    if (plan_.job.planned.every > Hours(0)) plan_.differs.emplace_back("the formula knows no planned work");
     if (plan_.spent.shrunk > Hours(0)) plan_.differs.emplace_back("the formula knows no smaller job");
     if (plan_.differs.empty())
       plan_.differs.emplace_back(
@@ -139,8 +141,8 @@ void Planner::note_shelf() {
     std::vector<CountSource> sources;
     for (const PartClass part : classes)
       if (const auto* rates = rates_.find(part); rates != nullptr && plant_.count(part) > 0)
-        sources.push_back({files::events_counted(rates->events),
-                           static_cast<double>(plant_.count(part)) * kLeadTime / rates->exposure()});
+        sources.push_back(
+            failures_source(*rates, static_cast<double>(plant_.count(part)), request_.lead_time));
     if (sources.empty()) return;
     double mean = 0;
     for (const CountSource& each : sources) mean += each.events * each.share;
@@ -154,10 +156,27 @@ void Planner::note_shelf() {
   add("switches", {PartClass::leaf, PartClass::spine, PartClass::core}, 1);
 }
 
+void Planner::note_pods() {
+  std::map<Index, PodRow> pods;
+  std::vector<bool> seen(plan_.job.pool(), false);
+  for (const Index leaf : plant_.of_tier[0]) {
+    const Switch& what = plant_.switches[leaf];
+    if (!what.pod) continue;
+    for (const Index host : what.hosts) {
+      if (host >= seen.size() || seen[host]) continue;
+      seen[host] = true;
+      PodRow& row = pods[*what.pod];
+      row.pod = *what.pod;
+      ++row.hosts, row.spares += plan_.job.is_spare(host) ? 1 : 0;
+    }
+  }
+  for (const auto& [pod, row] : pods) plan_.pods.push_back(row);
+}
+
 void Planner::note_improvements() {
   for (const CauseForecast& each : plan_.causes)
-    plan_.improvements.push_back(
-        gain_of(fmt::format("failures: {}", cause_name(each.cause)), with_less_often(plan_.job, each.cause)));
+    plan_.improvements.push_back(gain_of(fmt::format("failures: {}", cause_name(each.cause)),
+                                         with_less_often(plan_.job, each.cause), each.cause));
   const auto shorter = [&](const char* what, Hours Job::*time) {
     Job job = plan_.job;
     job.*time *= kTenth;

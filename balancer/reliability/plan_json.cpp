@@ -24,8 +24,14 @@ DocumentTree gains_tree(const std::vector<Gain>& gains) {
   return tree;
 }
 
+double seconds(Hours time) { return time.count() * 3600; }
+
+DocumentTree planned_tree(const PlannedWork& planned) {
+  return {
+      {"every_s", seconds(planned.every)}, {"length_s", seconds(planned.length)}, {"hosts", planned.hosts}};
+}
+
 DocumentTree job_tree(const Plan& plan) {
-  const auto seconds = [](Hours time) { return time.count() * 3600; };
   return {{"gpus", plan.gpus},
           {"hosts", plan.job.hosts},
           {"spares", plan.job.spares},
@@ -35,6 +41,11 @@ DocumentTree job_tree(const Plan& plan) {
           {"checkpoint_every_s", seconds(plan.job.checkpoint_every)},
           {"checkpoint_cost_s", seconds(plan.job.checkpoint_cost)},
           {"network_share", plan.job.network_share},
+          {"find_slow_s", seconds(plan.job.find_slow)},
+          {"spare_start_s", seconds(plan.job.spare_start)},
+          {"sweep_cost_s", seconds(plan.job.sweeps.cost)},
+          {"agent_delay_s", seconds(plan.job.sweeps.delay)},
+          {"lead_time_s", seconds(plan.lead_time)},
           {"sweeps", sweeps_text(plan.job.sweeps)}};
 }
 
@@ -82,12 +93,16 @@ void put_rows(DocumentTree& tree, const Plan& plan) {
 std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
   DocumentTree tree = files::stamped_tree("weft.plan/1", stamp);
   tree["fabric"] = plan.fabric;
+  for (const PartClass part : files::kPartClasses)
+    tree["parts"][std::string(to_string(part))] = plan.parts[static_cast<std::size_t>(part)];
   tree["sentence"] = plan_sentence(plan);
   tree["rates"] = {{"origin", plan.origin}, {"is_own", plan.is_own}};
   tree["guesses"] = plan.guesses;
+  tree["unknown_parts"] = plan.unknown_parts;
   tree["histories"] = plan.histories;
   tree["seed"] = plan.seed;
   tree["job"] = job_tree(plan);
+  if (plan.job.planned.every > Hours(0)) tree["job"]["planned_work"] = planned_tree(plan.job.planned);
   tree["interruptions"] = count_tree(plan.interruptions);
   tree["effective"] = {{"mean", plan.effective.mean},
                        {"error", plan.effective.error},
@@ -101,6 +116,9 @@ std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
       {"hosts_out", plan.hosts_out},          {"differs", plan.differs}};
   if (plan.sweep_every) tree["closed_form"]["sweep_every_h"] = plan.sweep_every->count();
   put_rows(tree, plan);
+  tree["pods"] = DocumentTree::array();
+  for (const PodRow& each : plan.pods)
+    tree["pods"].push_back({{"pod", each.pod}, {"hosts", each.hosts}, {"spares", each.spares}});
   tree["largest_group"] = plan.largest_group;
   tree["drains_allowed"] = plan.drains_allowed;
   tree["improvements"] = gains_tree(plan.improvements);

@@ -1,6 +1,7 @@
 // A plan for people.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "balancer/reliability/plan.hpp"
@@ -90,8 +91,16 @@ std::string steps_text(const Plan& plan, std::size_t columns) {
 std::string where_text(const Plan& plan) {
   std::string text = "Where: spread over the leaf groups, at most one spare in every ";
   text += fmt::format("{} hosts", plan.job.spares == 0 ? plan.job.hosts : plan.job.pool() / plan.job.spares);
+  if (plan.pods.size() > 1) {
+    const auto [least, most] = std::ranges::minmax(plan.pods, {}, &PodRow::spares);
+    text += fmt::format(", {} in each of {} pods",
+                        least.spares == most.spares ? std::to_string(least.spares)
+                                                    : fmt::format("{} to {}", least.spares, most.spares),
+                        plan.pods.size());
+  }
   if (plan.largest_group > 1)
     text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
+  if (plan.job.planned.every > Hours(0)) text += "; by planned work " + planned_text(plan.job.planned);
   return text +
          fmt::format(". The blacklist may drain {} hosts of this fabric by its caps.", plan.drains_allowed);
 }
@@ -123,7 +132,10 @@ std::string sweeps_rows(const Plan& plan, std::size_t columns) {
   for (const SweepRow& each : plan.sweeps)
     table.add({each.policy, fmt::format("{:.2f} %", each.effective * 100),
                fmt::format("{:.2f} %", each.cost * 100), time_text(each.undetected)});
-  return table.text(columns, 2);
+  return table.text(columns, 2) +
+         wrapped(fmt::format("Of a sweep that takes {}, and agents that name what is silent after {}.",
+                             time_text(plan.job.sweeps.cost), time_text(plan.job.sweeps.delay)),
+                 0, columns);
 }
 
 std::string gains_text(const char* title, const std::vector<Gain>& gains, std::size_t most,
@@ -141,7 +153,8 @@ std::string parts_text(const Plan& plan, std::size_t columns) {
   for (const BlastRow& each : plan.blast)
     blast.add({each.what, std::to_string(each.hosts),
                each.slowdown > 1 ? fmt::format("{:.1f} % of a bundle", 100 / each.slowdown) : ""});
-  TextTable shelf({{"on the shelf (.99, 14 days)"}, {"mean", true}, {"parts", true}});
+  TextTable shelf(
+      {{fmt::format("on the shelf (.99, {})", time_text(plan.lead_time))}, {"mean", true}, {"parts", true}});
   for (const ShelfRow& each : plan.shelf)
     shelf.add({each.what, fmt::format("{:.1f}", each.mean), std::to_string(each.parts)});
   return blast.text(columns, 2) + "\n" + shelf.text(columns, 2);
@@ -174,6 +187,12 @@ std::string plan_table(const Plan& plan, std::size_t columns) {
   text += gains_text("10 % less of", plan.improvements, kMaxImprovements, columns);
   if (!plan.what_ifs.empty())
     text += "\n" + gains_text("what if", plan.what_ifs, plan.what_ifs.size(), columns);
+  if (plan.unknown_parts > 0)
+    text +=
+        "\n" + wrapped(fmt::format("Of the parts that the rates know by name {} are not of this fabric: they "
+                                   "change nothing.",
+                                   plan.unknown_parts),
+                       0, columns);
   if (!plan.guesses.empty())
     text += "\n" + wrapped(fmt::format("Guesses: {}.", fmt::join(plan.guesses, "; ")), 0, columns, 2);
   return text;

@@ -34,13 +34,14 @@ class Planner {
   void choose_interval();
   void choose_spares();
   void note_outcomes(const std::vector<Outcome>& outcomes);
-  Gain gain_of(std::string what, const Job& job) const;
+  Gain gain_of(std::string what, const Job& job, std::optional<std::size_t> cause = std::nullopt) const;
   void forecast();
   void note_closed_forms();
   void note_differences();
   void note_sweeps();
   void note_blast();
   void note_shelf();
+  void note_pods();
   void note_improvements();
   Result<void> note_what_ifs();
   double share_of_job(std::size_t cause, bool pool) const;

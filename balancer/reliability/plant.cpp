@@ -8,22 +8,6 @@ namespace {
 
 constexpr std::uint64_t kMaxGpus = 10'000'000;
 
-PartClass class_of(Tier tier) {
-  switch (tier) {
-    case Tier::host:
-    case Tier::leaf:
-      return PartClass::leaf;
-    case Tier::spine:
-      return PartClass::spine;
-    case Tier::core:
-    case Tier::tier4:
-    case Tier::tier5:
-    case Tier::tier6:
-      return PartClass::core;
-  }
-  return PartClass::core;
-}
-
 std::size_t tier_index(PartClass part) {
   return static_cast<std::size_t>(part) - static_cast<std::size_t>(PartClass::leaf);
 }
@@ -39,7 +23,7 @@ class PlantMaker {
     add_nodes();
     add_nics();
     for (std::uint32_t l = 0; l < fabric_.link_count(); ++l)
-      if (fabric_.between_switches(LinkId(l))) add_cable(fabric_.link(LinkId(l)));
+      if (fabric_.between_switches(LinkId(l))) add_cable(LinkId(l));
     for (const FailureDomain& domain : domains) add_domain(domain);
     return std::move(plant_);
   }
@@ -55,7 +39,8 @@ class PlantMaker {
       const Node& node = fabric_.node(NodeId(n));
       if (node.kind == NodeKind::host) continue;
       index_[n] = static_cast<Index>(plant_.switches.size());
-      plant_.switches.push_back({.name = node.name, .part = class_of(node.tier)});
+      plant_.switches.push_back({.name = node.name, .part = class_of(fabric_, NodeId(n))});
+      plant_.switches.back().pod = node.pod;
       plant_.of_tier[tier_index(plant_.switches.back().part)].push_back(index_[n]);
     }
   }
@@ -65,7 +50,10 @@ class PlantMaker {
       const Index host = index_[fabric_.port(nic).node.value()];
       plant_.nic_host.push_back(host);
       ++plant_.nics_of[host];
-      const NodeId above = fabric_.target_node(*fabric_.channel_from(nic));
+      const ChannelId up = *fabric_.channel_from(nic);
+      plant_.nic_names.push_back(fabric_.name_of_nic(nic));
+      plant_.host_cable_names.push_back(fabric_.name_of(Fabric::link_of(up)));
+      const NodeId above = fabric_.target_node(up);
       if (!fabric_.is_host(above)) plant_.switches[index_[above.value()]].hosts.push_back(host);
     }
     for (Switch& each : plant_.switches) {
@@ -107,12 +95,14 @@ class PlantMaker {
       bundle.first_host = 0, bundle.last_host = plant_.hosts;
   }
 
-  void add_cable(const Link& link) {
+  void add_cable(LinkId id) {
+    const Link& link = fabric_.link(id);
     NodeId lower = fabric_.port(link.a).node, upper = fabric_.port(link.b).node;
     if (fabric_.node(upper).tier < fabric_.node(lower).tier) std::swap(lower, upper);
     const auto index = static_cast<Index>(plant_.cables.size());
     const Index bundle = bundle_of(lower);
     plant_.cables.push_back({index_[lower.value()], index_[upper.value()], bundle});
+    plant_.cable_names.push_back(fabric_.name_of(id));
     ++plant_.bundles[bundle].links;
     for (const NodeId end : {lower, upper}) plant_.switches[index_[end.value()]].cables.push_back(index);
   }
@@ -148,12 +138,15 @@ void append_copy(Plant& plant, const Plant& one) {
   const auto switches = static_cast<Index>(plant.switches.size());
   const auto cables = static_cast<Index>(plant.cables.size());
   const auto bundles = static_cast<Index>(plant.bundles.size());
+  Index pods = 0;
+  for (const Switch& each : plant.switches) pods = std::max(pods, each.pod.value_or(0));
   plant.hosts += one.hosts;
   for (const Index host : one.nic_host) plant.nic_host.push_back(host + hosts);
   plant.nics_of.insert(plant.nics_of.end(), one.nics_of.begin(), one.nics_of.end());
   for (Switch each : one.switches) {
     shift(each.hosts, hosts), shift(each.cables, cables);
     if (each.uplinks) *each.uplinks += bundles;
+    if (each.pod) *each.pod += pods;
     plant.switches.push_back(std::move(each));
   }
   for (Cable each : one.cables) {
@@ -174,7 +167,32 @@ void append_copy(Plant& plant, const Plant& one) {
   plant.host_names.insert(plant.host_names.end(), one.host_names.begin(), one.host_names.end());
 }
 
+std::string named(const std::vector<std::string>& names, Index index) {
+  return index < names.size() ? names[index] : std::string();
+}
+
 }  // namespace
+
+PartClass class_of(const Fabric& fabric, NodeId node) {
+  switch (fabric.node(node).tier) {
+    case Tier::host:
+      return fabric.is_host(node) ? PartClass::host : PartClass::leaf;
+    case Tier::leaf:
+      return PartClass::leaf;
+    case Tier::spine:
+      return PartClass::spine;
+    case Tier::core:
+    case Tier::tier4:
+    case Tier::tier5:
+    case Tier::tier6:
+      return PartClass::core;
+  }
+  return PartClass::core;
+}
+
+PartClass class_of(const Fabric& fabric, LinkId link) {
+  return fabric.between_switches(link) ? PartClass::switch_cable : PartClass::host_cable;
+}
 
 std::uint64_t Plant::count(PartClass part) const {
   switch (part) {
@@ -201,10 +219,11 @@ std::string Plant::name_of(PartClass part, Index index) const {
     case PartClass::host:
       return host_names[index];
     case PartClass::nic:
+      return named(nic_names, index);
     case PartClass::host_cable:
-      return host_names[nic_host[index]];
+      return named(host_cable_names, index);
     case PartClass::switch_cable:
-      return switches[cables[index].lower].name + "--" + switches[cables[index].upper].name;
+      return named(cable_names, index);
     case PartClass::leaf:
     case PartClass::spine:
     case PartClass::core:

@@ -35,6 +35,7 @@ struct Switch {
   std::vector<Index> hosts;          // with a NIC at it, ascending, each once
   std::vector<Index> cables;         // to other switches
   std::optional<Index> uplinks;      // the bundle of a leaf
+  std::optional<Index> pod;
 };
 
 struct Domain {
@@ -59,13 +60,19 @@ struct Plant {
   std::vector<Domain> domains;
   std::vector<Index> of_tier[3];  // switches that are leaves, spines, cores
   std::vector<std::string> host_names;
+  // As incidents and reports have them (Fabric::name_of); of an enlarged plant those of the first copy alone.
+  std::vector<std::string> nic_names, host_cable_names, cable_names;
 
   Index gpus() const { return hosts * gpus_per_host; }
   /// How many parts of this class there are. Software counts as one for each GPU.
   std::uint64_t count(PartClass part) const;
-  /// As rates name it: a host, a switch, a NIC's host; empty where parts of the class have no name.
+  /// As rates, incidents and reports name it; empty where parts of the class have no name.
   std::string name_of(PartClass part, Index index) const;
 };
+
+/// The class of a node, and of a link: of a fabric's parts there is this one division.
+PartClass class_of(const Fabric& fabric, NodeId node);
+PartClass class_of(const Fabric& fabric, LinkId link);
 
 /// `gpus_per_host` above 0. Hosts are numbered in the order of the fabric.
 Plant make_plant(const Fabric& fabric, const std::vector<FailureDomain>& domains, Index gpus_per_host);

@@ -21,12 +21,23 @@ void Simulator::interrupt(std::uint32_t cause) {
 
 /// For what was found: a checkpoint is written first, and nobody has to notice anything.
 void Simulator::stop_planned() {
+  if (phase_ == Phase::restarting) return look_for_hosts(false);  // not with a host that is out
   if (phase_ != Phase::running) return;
   ++outcome_.drains;
   end_run(true);
   look_for_hosts(true);
   if (phase_ != Phase::restarting) return;
   delay_restart(outcome_.time.checkpoints, job_.checkpoint_cost);
+}
+
+void Simulator::begin_planned() {
+  next_planned_ += job_.planned.every;
+  for (Index i = 0; i < std::min(job_.planned.hosts, job_.pool()); ++i) {
+    state_.take_host(next_host_);
+    events_.push({now_ + job_.planned.length, Kind::planned, next_host_});
+    next_host_ = (next_host_ + 1) % job_.pool();
+  }
+  if (job_is_hit()) stop_planned();
 }
 
 void Simulator::start_run() {

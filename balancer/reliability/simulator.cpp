@@ -48,11 +48,8 @@ void Simulator::reset(const History& history) {
   in_job_.assign(plant_.hosts, false);
   spares_.clear();
   for (Index host = 0; host < job_.pool(); ++host) {
-    // The Bresenham way: after each host as many spares as its share of the pool, rounded down.
-    const auto before = std::uint64_t{host} * job_.spares / job_.pool();
-    const auto after = std::uint64_t{host + 1} * job_.spares / job_.pool();
-    in_job_[host] = before == after;
-    if (before != after) spares_.push_back(host);
+    in_job_[host] = !job_.is_spare(host);
+    if (!in_job_[host]) spares_.push_back(host);
   }
   events_ = {}, crews_ = {}, slow_.clear(), active_.clear(), checked_ = 0;
   is_drained_.assign(plant_.hosts, false);
@@ -65,6 +62,8 @@ void Simulator::reset(const History& history) {
   drained_ = 0, size_ = job_.hosts;
   now_ = Hours(0);
   next_sweep_ = job_.sweeps.policy == SweepPolicy::every ? job_.sweeps.every : kNever;
+  next_planned_ = job_.planned.every > Hours(0) ? job_.planned.every : kNever;
+  next_host_ = 0;
   start_run();
 }
 
@@ -74,7 +73,7 @@ Outcome Simulator::run(const History& history) {
   while (now_ < history.length) {
     const Hours failure = next < history.failures.size() ? history.failures[next].at : kNever;
     const Hours event = events_.empty() ? kNever : events_.top().at;
-    const Hours at = std::min({failure, event, phase_end_, next_sweep_, history.length});
+    const Hours at = std::min({failure, event, phase_end_, next_sweep_, next_planned_, history.length});
     pass(at);
     if (at == history.length) break;
     if (at == event) {
@@ -85,8 +84,10 @@ Outcome Simulator::run(const History& history) {
       take(history.failures[next++]);
     } else if (at == phase_end_) {
       phase_ == Phase::detecting ? look_for_hosts(true) : start_run();
-    } else {
+    } else if (at == next_sweep_) {
       sweep();
+    } else {
+      begin_planned();
     }
   }
   if (phase_ == Phase::running) end_run(true);
@@ -341,6 +342,9 @@ void Simulator::give(const Event& event) {
       break;
     case Kind::slow_ends:
       end_slow(event.part);
+      break;
+    case Kind::planned:
+      state_.give_host(event.part);
       break;
     case Kind::found:
       return find(event.part);

@@ -56,7 +56,7 @@ class Simulator {
 
  private:
   enum class Phase : std::uint8_t { running, detecting, waiting, restarting };
-  enum class Kind : std::uint8_t { host, cable, leaf, above, slow_ends, found };
+  enum class Kind : std::uint8_t { host, cable, leaf, above, slow_ends, found, planned };
   struct Event {
     Hours at;
     Kind kind;
@@ -90,6 +90,7 @@ class Simulator {
   void find(Index slow);
   void find_silent();
   void sweep();
+  void begin_planned();
   bool job_is_hit();
   void end_slow(Index slow);
   void interrupt(std::uint32_t cause);
@@ -117,8 +118,9 @@ class Simulator {
   std::vector<bool> switch_out_, cable_out_;  // for a repair of their own
   std::size_t checked_ = 0;                   // of the lost hosts, those that job_is_hit() has seen
   Index drained_ = 0, size_ = 0;
+  Index next_host_ = 0;  // of planned work
   Phase phase_ = Phase::running;
-  Hours now_{}, phase_end_{}, run_start_{}, next_sweep_{};
+  Hours now_{}, phase_end_{}, run_start_{}, next_sweep_{}, next_planned_{};
   struct Breakpoint {
     Hours at;
     double speed;

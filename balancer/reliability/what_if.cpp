@@ -10,8 +10,11 @@ namespace weft::reliability {
 namespace {
 
 constexpr std::string_view kKnown =
-    "detect=TIME, restart=TIME, checkpoint=TIME, checkpoint-cost=TIME, find-slow=TIME, spares=N, crews=N, "
-    "repair=PERCENT, CLASS=PERCENT, sweep=never|restart|agents|TIME, dual-leaf, without-rail, shrink, wait";
+    "detect=TIME, restart=TIME, spare-start=TIME, checkpoint=TIME, checkpoint-cost=TIME, find-slow=TIME, "
+    "sweep-cost=TIME, agent-delay=TIME, network-share=PERCENT, spares=N, crews=N, repair=PERCENT, "
+    "planned-work=EVERY,LENGTH,HOSTS, "
+    "CLASS=PERCENT (its failures: gpu, host, nic, host_cable, switch_cable, leaf, spine, core, software, "
+    "domain), sweep=never|restart|agents|TIME, dual-leaf, without-rail, shrink, wait";
 
 Result<void> set_time(Hours& place, std::string_view value) {
   WEFT_TRY(const auto span, files::parse_span(value));
@@ -24,6 +27,12 @@ Result<void> set_count(Index& place, std::string_view value) {
   if (!count) return fail(ErrorKind::usage, "expected a whole number");
   place = *count;
   return {};
+}
+
+/// Together with what it is compared with: a sweep that costs more than the time between two.
+Result<void> set_sweep_cost(Sweeps& sweeps, std::string_view value) {
+  WEFT_TRY_VOID(set_time(sweeps.cost, value));
+  return check_sweep_cost(sweeps);
 }
 
 Result<double> share_of(std::string_view value) {
@@ -55,10 +64,21 @@ Result<void> set_value(Job& job, std::string_view key, std::string_view value) {
   if (key == "checkpoint") return set_time(job.checkpoint_every, value);
   if (key == "checkpoint-cost") return set_time(job.checkpoint_cost, value);
   if (key == "find-slow") return set_time(job.find_slow, value);
+  if (key == "spare-start") return set_time(job.spare_start, value);
+  if (key == "sweep-cost") return set_sweep_cost(job.sweeps, value);
+  if (key == "agent-delay") return set_time(job.sweeps.delay, value);
   if (key == "spares") return set_count(job.spares, value);
   if (key == "crews") return set_count(job.crews, value);
   if (key == "sweep") {
     WEFT_TRY(job.sweeps, parse_sweeps(value, job.sweeps));
+    return {};
+  }
+  if (key == "network-share") {
+    WEFT_TRY(job.network_share, share_of(value));
+    return {};
+  }
+  if (key == "planned-work") {
+    WEFT_TRY(job.planned, parse_planned_work(value));
     return {};
   }
   if (key == "repair") {
@@ -86,11 +106,39 @@ Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps) {
     if (!every) return fail(ErrorKind::usage, "'{}': expected never, restart, agents or a time as 6h", text);
     sweeps.policy = SweepPolicy::every;
     sweeps.every = Hours(*every);
-    if (sweeps.every <= sweeps.cost)
+    if (!check_sweep_cost(sweeps))
       return fail(ErrorKind::usage, "'{}': a sweep each {} would take all of the time", text, text);
   }
   return sweeps;
 }
+
+Result<PlannedWork> parse_planned_work(std::string_view text) {
+  const auto first = text.find(','),
+             second = text.find(',', first == std::string_view::npos ? first : first + 1);
+  if (second == std::string_view::npos)
+    return fail(ErrorKind::usage, "'{}': expected EVERY,LENGTH,HOSTS as in 30d,4h,16", text);
+  PlannedWork planned;
+  WEFT_TRY_VOID(set_time(planned.every, text.substr(0, first)));
+  WEFT_TRY_VOID(set_time(planned.length, text.substr(first + 1, second - first - 1)));
+  WEFT_TRY_VOID(set_count(planned.hosts, text.substr(second + 1)));
+  if (planned.length >= planned.every || planned.hosts == 0)
+    return fail(ErrorKind::usage,
+                "'{}': expected a window shorter than the time between two, of a host at least", text);
+  return planned;
+}
+
+std::string planned_text(const PlannedWork& planned) {
+  return fmt::format("every {:.3g} d {} hosts are out for {:.3g} h", planned.every.count() / 24,
+                     planned.hosts, planned.length.count());
+}
+
+Result<void> check_sweep_cost(const Sweeps& sweeps) {
+  if (sweeps.policy != SweepPolicy::every || sweeps.every > sweeps.cost) return {};
+  return fail(ErrorKind::usage, "a sweep of {:.3g} min each {:.3g} min would take all of the time",
+              sweeps.cost.count() * 60, sweeps.every.count() * 60);
+}
+
+std::string_view what_if_keys() { return kKnown; }
 
 std::string sweeps_text(const Sweeps& sweeps) {
   switch (sweeps.policy) {

@@ -53,12 +53,23 @@ std::string incident_table(const WatchHistory& history, std::size_t columns) {
          left_out(history.incidents.size(), kIncidentsShown, "incidents");
 }
 
+/// 0 where rates do not know it: it failed no more often than others.
+double offender_of(const WatchHistory& history, const std::string& link) {
+  const auto found = history.offenders->find(link);
+  return found == history.offenders->end() ? 0 : found->second;
+}
+
 std::string offence_table(const WatchHistory& history, std::size_t columns) {
-  TextTable table({{"times", true}, {"minutes", true}, {"last seen"}, {"cause"}, {"cable"}});
+  std::vector<TextColumn> heads{{"times", true}, {"minutes", true}, {"last seen"}, {"cause"}, {"cable"}};
+  if (history.offenders) heads.push_back({"offender", true});
+  TextTable table(std::move(heads));
   for (std::size_t i = 0; i < std::min(history.offences.size(), kOffencesShown); ++i) {
     const auto& offence = history.offences[i];
-    table.add({fmt::format("{}", offence.times), fmt::format("{:.1f}", minutes(offence.bad)),
-               when(offence.last_seen), std::string(to_string(offence.cause)), offence.link});
+    std::vector<std::string> row{fmt::format("{}", offence.times),
+                                 fmt::format("{:.1f}", minutes(offence.bad)), when(offence.last_seen),
+                                 std::string(to_string(offence.cause)), offence.link};
+    if (history.offenders) row.push_back(fmt::format("{:.2f}", offender_of(history, offence.link)));
+    table.add(std::move(row));
   }
   return "cables at fault, the most often first\n" + table.text(columns, 2) +
          left_out(history.offences.size(), kOffencesShown, "cables");
@@ -155,7 +166,10 @@ std::string history_json(const WatchHistory& history, const files::DocumentStamp
   for (const auto& event : history.incidents)
     tree["incidents"].push_back(DocumentTree::parse(event_line(event)));
   tree["offences"] = DocumentTree::array();
-  for (const auto& offence : history.offences) tree["offences"].push_back(tree_of(offence));
+  for (const auto& offence : history.offences) {
+    tree["offences"].push_back(tree_of(offence));
+    if (history.offenders) tree["offences"].back()["offender"] = offender_of(history, offence.link);
+  }
   tree["history"] = DocumentTree::array();
   for (const auto& channel : history.channels) tree["history"].push_back(tree_of(channel));
   return files::document_text(tree);
@@ -164,10 +178,13 @@ std::string history_json(const WatchHistory& history, const files::DocumentStamp
 std::string offences_csv(const WatchHistory& history) {
   files::RowSet set{.columns = {"link", "cause", "first_seen", "last_seen", "minutes", "times", "evidence"},
                     .rows = {}};
-  for (const auto& offence : history.offences)
+  if (history.offenders) set.columns.emplace_back("offender");
+  for (const auto& offence : history.offences) {
     set.rows.push_back({offence.link, std::string(to_string(offence.cause)), when(offence.first_seen),
                         when(offence.last_seen), minutes(offence.bad),
                         static_cast<std::int64_t>(offence.times), offence.evidence});
+    if (history.offenders) set.rows.back().emplace_back(offender_of(history, offence.link));
+  }
   return files::csv_text(set);
 }
 

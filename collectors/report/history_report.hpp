@@ -1,6 +1,7 @@
 // What a watcher kept of a time, for people and for programs (`weft.report/1`). Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct WatchHistory {
   std::vector<files::EventReport> incidents;        // the last event of each, the latest first
   std::vector<files::OffenceReport> offences;       // the most often seen first
   std::vector<ChannelSteps> channels = {};          // of the link asked for
+  /// By link: how likely it is one that fails again and again, as rates have it. Absent: nobody gave rates.
+  std::optional<std::map<std::string, double>> offenders = std::nullopt;
 };
 
 /// At most `most` steps: neighbours put together.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "cli/report.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
@@ -48,6 +49,27 @@ TEST(WeftPlan, OfNoRestartAndOfNoSpareThereIsNoFigure) {
   EXPECT_THAT(outcome.out, HasSubstr("too few restarts"));
 }
 
+TEST(WeftPlan, WhatNobodyGaveIsCalledAGuessAndWhatWasGivenIsNot) {
+  const ScratchFile fabric(kFabric);
+  const auto guesses = [&](const Arguments& more) {
+    Arguments words{fabric.path(), "--job", "96", "--histories", "40", "-o", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto plan = call(plan_command, words);
+    EXPECT_EQ(plan.status, 0) << plan.err;
+    return nlohmann::json::parse(plan.out)["guesses"].dump();
+  };
+  const auto usual = guesses({});
+  for (const char* guess : {"--sweep-cost 120 s", "--find-slow 1 h", "--agent-delay 15 s", "--lead-time 14 d",
+                            "--spare-start 0 s", "--detect 60 s"})
+    EXPECT_THAT(usual, HasSubstr(guess));
+  const auto given = guesses({"--sweep-cost", "5m", "--find-slow", "10m", "--lead-time", "60d"});
+  for (const char* guess : {"--sweep-cost", "--find-slow", "--lead-time"})
+    EXPECT_THAT(given, testing::Not(HasSubstr(guess)));
+  const auto help = call(plan_command, {"--help"}).out;
+  for (const char* key : {"find-slow=TIME", "switch_cable", "CLASS=PERCENT", "shrink, wait"})
+    EXPECT_THAT(help, HasSubstr(key));
+}
+
 TEST(WeftPlan, ScalesTheFabric) {
   const ScratchFile fabric(kFabric);
   const auto outcome =
@@ -79,6 +101,13 @@ TEST(WeftPlan, WhatIsWrongIsNamed) {
   EXPECT_THAT(said({"--job", "8", "--sweep", "often"}), HasSubstr("never, restart, agents"));
   EXPECT_THAT(said({"--job", "8", "--shortage", "pray"}), HasSubstr("wait or shrink"));
   EXPECT_THAT(said({"--job", "8", "--histories", "1"}), HasSubstr("40 to"));
+  EXPECT_THAT(said({"--job", "64", "--group", "3000000"}), HasSubstr("expected 1 to 8"));
+  EXPECT_THAT(said({"--job", "64", "--group", "0"}), HasSubstr("expected 1 to 8"));
+  EXPECT_THAT(said({"--job", "8", "--sweep", "1h", "--sweep-cost", "2h"}), HasSubstr("all of the time"));
+  EXPECT_THAT(said({"--job", "8", "--sweep", "1h", "--what-if", "sweep-cost=2h"}),
+              HasSubstr("all of the time"));
+  EXPECT_THAT(call(plan_command, {"rate", "--published"}).err, HasSubstr("did you mean 'rates'?"));
+  EXPECT_THAT(call(plan_command, {"chek"}).err, HasSubstr("did you mean 'check'?"));
   EXPECT_EQ(call(plan_command, {"rates"}).status, 64);
   EXPECT_EQ(call(plan_command, {"check"}).status, 64);
 }
@@ -195,6 +224,57 @@ TEST_F(PlanOfAStore, AHistoryBecomesRatesAPlanAndACheckOfWhatCame) {
   document["causes"][4]["times"] = 1000.0;
   EXPECT_EQ(check(700).status, 1) << "three hundred times as many were forecast";
   EXPECT_EQ(check(0).status, 3) << "nothing was watched since";
+}
+
+TEST_F(PlanOfAStore, ACableThatFailsAgainAndAgainChangesTheForecastAndTheTableOfRepairs) {
+  for (int i = 0; i < 14; ++i) add("spine1->leaf1", 20 + 20 * i, 4);
+  for (int i = 0; i < 14; ++i) add("host16->leaf4", 30 + 20 * i, 4);
+  add("leaf3->spine2", 500, 4);
+  write(700);
+  const auto learnt = rates({"--since", "30d"});
+  EXPECT_EQ(of_class(learnt, "switch_cable")["known"][0]["name"], "leaf1--spine1") << learnt;
+  EXPECT_EQ(of_class(learnt, "host_cable")["known"][0]["name"],
+            fabric_.name_of(*fabric_.find_link("leaf4--host16")));
+  const auto of_cables = [&](const nlohmann::json& rates, const char* cause) {
+    const ScratchFile file(rates.dump());
+    const auto plan = call(plan_command, {text_.path(), "--job", "32", "--rates", file.path(), "--histories",
+                                          "40", "-o", "json"});
+    EXPECT_EQ(plan.status, 0) << plan.err;
+    const auto document = nlohmann::json::parse(plan.out);
+    EXPECT_EQ(document["unknown_parts"], 0);
+    for (const auto& each : document["causes"])
+      if (each["cause"] == cause) return each["interruptions"]["mean"].get<double>();
+    return 0.0;
+  };
+  auto alike = learnt;
+  for (auto& each : alike["classes"]) each.erase("known");
+  EXPECT_GT(of_cables(learnt, "switch_cable"), 2 * of_cables(alike, "switch_cable")) << "the job is at leaf1";
+  EXPECT_LT(of_cables(learnt, "host_cable"), of_cables(alike, "host_cable") / 2) << "and not at leaf4";
+  const ScratchFile file(learnt.dump());
+  const auto table = call(report_command, {"--db", file_, "--since", "30d", "--rates", file.path()});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, testing::ContainsRegex("leaf1--spine1 +1.00"));
+  EXPECT_THAT(table.out, testing::ContainsRegex("leaf3--spine2 +0.0"));
+}
+
+TEST_F(PlanOfAStore, APlanOfAnotherFabricOrOfAnotherSizeIsNotChecked) {
+  write(200);
+  const auto said = [&](std::string_view fabric, const Arguments& more) {
+    const ScratchFile planned(fabric);
+    Arguments words{planned.path(), "--job", "96", "--histories", "40", "-o", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto plan = call(plan_command, words);
+    EXPECT_EQ(plan.status, 0) << plan.err;
+    const ScratchFile kept(plan.out);
+    const auto check = call(plan_command, {"check", kept.path(), "--from", file_, "--fabric", text_.path()});
+    EXPECT_EQ(check.status, 64) << check.out;
+    return check.err;
+  };
+  EXPECT_THAT(said("fabric: roce-b\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4}\n", {}),
+              HasSubstr("roce-b"));
+  EXPECT_THAT(said("fabric: roce-a\nclos: {leaves: 4, spines: 2, hosts_per_leaf: 4}\n", {}),
+              HasSubstr("of 8 switch cables, and roce-a has 16"));
+  EXPECT_THAT(said(kFabric, {"--scale", "512"}), HasSubstr("--scale"));
 }
 
 TEST_F(PlanOfAStore, RenamedHostsAndClocksThatJumpAreLeftOutAndTold) {

@@ -38,7 +38,9 @@ struct RepairTime {
 /// Weibull: shape below 1, early failures; above 1, wear. A part that was repaired is new.
 struct Ageing {
   double shape = 1;
-  Hours age{};  // of the parts at the beginning
+  Hours age{};  // of the parts at the beginning of what is planned
+  /// Their age when the exposure began. Absent: the mean life is that of the counted rate.
+  std::optional<Hours> counted_from = std::nullopt;
 };
 
 /// Two kinds of parts in a class: this share fails `ratio` times as often as the others.

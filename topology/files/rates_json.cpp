@@ -91,8 +91,9 @@ Result<std::vector<RepairTime>> read_mixture(const JsonView& view) {
 Result<Ageing> read_ageing(const JsonView& view) {
   Ageing ageing;
   WEFT_TRY_VOID(need_member(view, "shape", ageing.shape, within(kMinShape, kMaxShape)));
-  WEFT_TRY_VOID(
-      need_member(view, "age", ageing.age, [](const JsonView& each) { return time_text(each, true); }));
+  const auto age = [](const JsonView& each) { return time_text(each, true); };
+  WEFT_TRY_VOID(need_member(view, "age", ageing.age, age));
+  WEFT_TRY_VOID(read_member(view, "counted_from", ageing.counted_from, age));
   return ageing;
 }
 
@@ -177,6 +178,8 @@ DocumentTree class_tree(const ClassRates& rates) {
     tree["repair"].push_back(std::move(repair));
   }
   if (rates.ageing) tree["ageing"] = {{"shape", rates.ageing->shape}, {"age", span_text(rates.ageing->age)}};
+  if (rates.ageing && rates.ageing->counted_from)
+    tree["ageing"]["counted_from"] = span_text(*rates.ageing->counted_from);
   if (rates.offenders)
     tree["offenders"] = {{"share", rates.offenders->share}, {"ratio", rates.offenders->ratio}};
   for (const KnownPart& part : rates.known)

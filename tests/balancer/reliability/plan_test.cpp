@@ -103,6 +103,85 @@ TEST(Plan, OfPartsThatAgeTheShareLiesInItsInterval) {
   EXPECT_LE(plan->effective.mean, plan->effective.high);
 }
 
+/// Failures of one class that come to a plant on average, as drawn.
+double drawn_failures(const Plant& plant, const files::Rates& rates, Hours length) {
+  const HistorySource source(plant, rates);
+  double sum = 0;
+  for (std::uint64_t i = 0; i < 300; ++i)
+    sum += static_cast<double>(
+        source.draw(i, {.seed = 4, .length = length, .open_rates = false}).failures.size());
+  return sum / 300;
+}
+
+TEST(Plan, TheForecastOfPartsThatAgeIsThatOfTheirAgesNotOfAConstantRate) {
+  const auto plant = make_plant(*make_clos({.leaves = 8, .spines = 2, .hosts_per_leaf = 16}), {}, 8);
+  struct Case {
+    double shape, age, mean_life, repair;
+  };
+  // Early failures of new parts; wear of old ones; parts that fail several times within the 54 days.
+  for (const Case& each : {Case{0.5, 0, 3000, 4}, Case{3, 1500, 3000, 4}, Case{3, 0, 3000, 4},
+                           Case{0.6, 10, 400, 30}, Case{5, 200, 300, 2}}) {
+    files::Rates rates{.origin = "drawn", .classes = {}};
+    rates.classes.push_back({.part = PartClass::host,
+                             .events = 1e6,
+                             .parts = 1'000'000,
+                             .time = Hours(each.mean_life),
+                             .repair = {{files::RepairLaw::fixed, Hours(each.repair), 0, 1}}});
+    rates.classes[0].ageing = files::Ageing{.shape = each.shape, .age = Hours(each.age)};
+    const double drawn = drawn_failures(plant, rates, Hours(54 * 24));
+    const auto plan = make_plan(plant, rates, request_of(8));
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_NEAR(plan->causes.front().failures.mean, drawn, 4 * std::sqrt(drawn / 300) + 0.005 * drawn)
+        << each.shape << " " << each.age;
+    EXPECT_NEAR(plan->causes.front().interruptions.mean, drawn * 8 / plant.hosts, 0.02 * drawn) << each.shape;
+  }
+}
+
+TEST(Plan, EventsThatWereCountedAtAnAgeAreThoseOfThatAge) {
+  // 100 of 2,560 hosts in the 90 days before: the next 90 days of parts that wear see more, of young ones
+  // fewer.
+  const auto plant = wide_plant();
+  const auto forecast = [&](double shape, double from) {
+    files::Rates rates{.origin = "seen", .classes = {}};
+    rates.classes.push_back({.part = PartClass::host,
+                             .events = 100,
+                             .parts = 2560,
+                             .time = Hours(90 * 24),
+                             .repair = {{files::RepairLaw::fixed, Hours(4), 0, 1}}});
+    rates.classes[0].ageing =
+        files::Ageing{.shape = shape, .age = Hours(from + 90 * 24), .counted_from = Hours(from)};
+    auto request = request_of(8);
+    request.length = Hours(90 * 24);
+    const auto plan = make_plan(plant, rates, request);
+    EXPECT_NEAR(plan->causes.front().failures.mean, drawn_failures(plant, rates, request.length), 3);
+    return plan->causes.front().failures.mean;
+  };
+  EXPECT_NEAR(forecast(2, 0), 286, 4)
+      << "2,560 (1 - exp(-3 x 100 / 2,560)), and 3 of parts that were repaired";
+  EXPECT_NEAR(forecast(0.5, 0), 100 * (std::sqrt(2) - 1), 3);
+  EXPECT_NEAR(forecast(2, 1e6), 98, 1) << "of old parts the rate hardly changes";
+}
+
+TEST(Plan, AnOffenderOfACableCountsWhereTheJobIs) {
+  const auto plant = wide_plant();
+  const auto forecast = [&](const char* name, PartClass part) {
+    auto rates = files::published_rates();
+    for (auto& each : rates.classes)
+      if (each.part == part) each.known.push_back({.name = name, .events = 9, .ratio = 5000, .offender = 1});
+    const auto plan = make_plan(plant, rates, request_of(64));  // at leaf1 and leaf2
+    EXPECT_EQ(plan->unknown_parts, std::string_view(name).starts_with("none") ? 1U : 0U) << name;
+    for (const auto& each : plan->causes)
+      if (each.cause == static_cast<std::size_t>(part)) return each.interruptions.mean;
+    return 0.0;
+  };
+  for (const auto& [near, far, part] :
+       {std::tuple("leaf1--spine3", "leaf80--spine3", PartClass::switch_cable),
+        std::tuple("host1--leaf1", "host2560--leaf80", PartClass::host_cable),
+        std::tuple("host1", "host2560", PartClass::host), std::tuple("leaf2", "leaf80", PartClass::leaf)})
+    EXPECT_GT(forecast(near, part), 3 * forecast(far, part)) << near;
+  forecast("none--there", PartClass::switch_cable);
+}
+
 TEST(Plan, HugeNumbersOfCrewsAndSweepsAreNoTroubleOrRefused) {
   auto request = request_of(64);
   request.job.crews = 4'000'000'000U;
@@ -131,10 +210,12 @@ TEST(Plan, TheFirstLineNamesRatesThatAreNotTheSitesAndGuesses) {
 
 TEST(Plan, WhatIfMeetsTheSameFailuresAndItsIntervalIsNarrower) {
   auto request = request_of(2048);
-  request.what_ifs = {"restart=90s", "spares=0", "dual-leaf", "gpu=50%", "sweep=agents"};
+  request.what_ifs = {"restart=90s", "spares=0",     "dual-leaf",
+                      "gpu=50%",     "sweep=agents", "planned-work=7d,4h,400"};
   const auto plan = make_plan(wide_plant(), rates_with(6), request);
   ASSERT_TRUE(plan) << plan.error().message;
-  ASSERT_EQ(plan->what_ifs.size(), 5U);
+  ASSERT_EQ(plan->what_ifs.size(), 6U);
+  EXPECT_LT(plan->what_ifs[5].high, 0);
   EXPECT_GT(plan->what_ifs[0].low, 0);
   EXPECT_LT(plan->what_ifs[0].high - plan->what_ifs[0].low, plan->what_ifs[0].unpaired);
   EXPECT_LT(plan->what_ifs[1].high, 0);
@@ -144,8 +225,10 @@ TEST(Plan, WhatIfMeetsTheSameFailuresAndItsIntervalIsNarrower) {
 
 TEST(Plan, AWhatIfThatIsNoneNamesWhatThereIs) {
   const Job job{.hosts = 1};
-  for (const char* text : {"", "=", "detect", "detect=", "detect=5", "detect=-5s", "spares=x", "spares=-1",
-                           "leaf=200%", "sweep=1s", "colour=red", "dual-leaf=1"})
+  for (const char* text :
+       {"", "=", "detect", "detect=", "detect=5", "detect=-5s", "spares=x", "spares=-1", "leaf=200%",
+        "sweep=1s", "planned-work=30d", "planned-work=1h,2h,3", "planned-work=30d,4h,0", "planned-work=,,",
+        "planned-work=30d,4h,4294967296", "colour=red", "dual-leaf=1"})
     EXPECT_EQ(parse_what_if(text, job).error().kind, ErrorKind::usage) << text;
 }
 
@@ -192,6 +275,26 @@ TEST(Plan, SilentFailuresMakeSweepsPayAndAgentsFindThemSoonest) {
   EXPECT_GT(plan->sweeps[2].effective, plan->sweeps[0].effective) << plan->sweeps[2].policy;
   EXPECT_LT(plan->sweeps[2].undetected, plan->sweeps[1].undetected);
   EXPECT_TRUE(plan->sweep_every.has_value());
+}
+
+TEST(Plan, SparesStandInEveryPod) {
+  const auto fabric =
+      make_rails({.groups = 2, .hosts_per_group = 8, .rails = 2, .spines = 2, .pods = 4, .cores = 4});
+  const auto large = enlarged(make_plant(*fabric, {}, 2), 256);
+  ASSERT_TRUE(large);
+  auto request = request_of(110);
+  request.spares = 17;  // 127 of 128 hosts
+  const auto plan = make_plan(*large, rates_with(0), request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->pods.size(), 8U);
+  Index hosts = 0, spares = 0;
+  for (const PodRow& each : plan->pods) {
+    hosts += each.hosts, spares += each.spares;
+    EXPECT_GE(each.spares, 2U) << each.pod;
+  }
+  EXPECT_EQ(hosts, 127U);
+  EXPECT_EQ(spares, 17U);
+  EXPECT_THAT(plan_table(*plan, 200), HasSubstr("2 to 3 in each of 8 pods"));
 }
 
 TEST(Plan, AnEnlargedFabricHasMoreOfTheSame) {

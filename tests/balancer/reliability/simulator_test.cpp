@@ -107,6 +107,24 @@ TEST(Simulator, WhatIsSilentSlowsUntilASweepFindsIt) {
   EXPECT_NEAR(all(swept.time), 100, 1e-6);
 }
 
+TEST(Simulator, PlannedWorkLosesNoWorkAndNeedsASpareForEachHost) {
+  auto job = job_of(4, 0);
+  job.planned = {.every = Hours(10), .length = Hours(2), .hosts = 1};
+  const auto without = outcome_of({}, job);
+  EXPECT_DOUBLE_EQ(without.time.waiting.count(), 9 * 2) << "at 10, 20, ... 90 h";
+  EXPECT_DOUBLE_EQ(without.time.repeated.count(), 0);
+  EXPECT_EQ(without.all_interruptions(), 0U);
+  EXPECT_NEAR(all(without.time), 100, 1e-9);
+  job.spares = 1;
+  const auto with = outcome_of({}, job);
+  EXPECT_DOUBLE_EQ(with.time.waiting.count(), 0);
+  EXPECT_DOUBLE_EQ(with.time.restart.count(), with.drains * 0.5);
+  EXPECT_EQ(with.full, with.restarts);
+  // The host that is taken while the job restarts is replaced too.
+  const auto during = outcome_of({failure(9.2, PartClass::host, 3, 50)}, job, 12);
+  EXPECT_DOUBLE_EQ(during.time.waiting.count(), 2) << "two of five hosts are out from 10 h to 12 h";
+}
+
 TEST(Simulator, FailuresOfPartsThatAreDownAndOfHostsOutsideThePoolChangeNothing) {
   const auto once = outcome_of({failure(10, PartClass::host, 0, 5)}, job_of(4, 2));
   const auto twice = outcome_of({failure(10, PartClass::host, 0, 5), failure(11.5, PartClass::host, 0, 500),

@@ -97,6 +97,19 @@ TEST(OffencesCsv, HasACableALineQuotedWhereItMust) {
             "\"\"so\"\"\"\n");
 }
 
+TEST(OffencesCsv, AndTheTableHaveTheProbabilityOfAnOffenderWhereRatesAreGiven) {
+  auto history = one_cable();
+  history.offences.push_back(history.offences.front());
+  history.offences.back().link = "host1--leaf1";
+  history.offenders = {{"leaf1--spine2", 0.97}};
+  EXPECT_THAT(offences_csv(history), HasSubstr("evidence,offender\n"));
+  EXPECT_THAT(offences_csv(history), HasSubstr("0.97\n"));
+  EXPECT_THAT(history_table(history, 80), HasSubstr("offender"));
+  EXPECT_THAT(history_table(history, 80), HasSubstr("0.00")) << "of the one that rates do not know";
+  expect_matches_schema(history_json(history, {.generated_at = UtcTime(seconds(1)), .tool_version = "1"}),
+                        "report");
+}
+
 TEST(ThinnedSteps, AddUpAndKeepTheWorst) {
   std::vector<HistoryStep> steps;
   for (int i = 0; i < 100; ++i)

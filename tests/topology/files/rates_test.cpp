@@ -45,6 +45,18 @@ TEST(Rates, AreWrittenAndReadBack) {
   EXPECT_EQ(rates_text(*read, {.generated_at = {}, .tool_version = "1"}), text);
 }
 
+TEST(Rates, OfPartsThatAgeSayAtWhichAgeTheyWereCounted) {
+  auto rates = published_rates();
+  rates.classes[0].ageing = Ageing{.shape = 0.7, .age = Hours(90), .counted_from = Hours(0)};
+  rates.classes[1].ageing = Ageing{.shape = 3, .age = Hours(9000)};
+  const auto text = rates_text(rates, {.generated_at = {}, .tool_version = "1"});
+  expect_matches_schema(text, "rates");
+  const auto read = parse_rates(text, "rates.json");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->classes[0].ageing->counted_from, Hours(0));
+  EXPECT_FALSE(read->classes[1].ageing->counted_from);
+}
+
 TEST(Rates, OfNoEventAreNotZero) {
   auto rates = published_rates();
   EXPECT_EQ(rates.find(PartClass::core)->events, 0);
