@@ -68,6 +68,7 @@ class Sweep final : public Script {
   }
   /// What else is known of a channel: counters, a cable that is not there.
   void note(ChannelEvidence evidence) { results_.observations.channels.push_back(std::move(evidence)); }
+  void note(ChannelCount count) { results_.observations.counts.push_back(std::move(count)); }
   /// This NIC was never to take part: that its cable was not probed is no gap.
   void leave_out(PortId nic) {
     exclude(nic);
