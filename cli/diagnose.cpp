@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <ranges>
 #include <set>
 
@@ -92,8 +93,9 @@ Result<void> add_counters(const po::variables_map& values, const files::FabricFi
                std::ranges::count_if(reading->ports, [](const auto& port) { return port.has_value(); }),
                fabric.port_count());
   const InfinibandFabric whole{.fabric = fabric, .inventory = {}, .remarks = {}};
-  for (ChannelEvidence& sign : counter_evidence(whole, nullptr, *reading))
-    into.channels.push_back(std::move(sign));
+  auto evidence = counter_evidence(whole, nullptr, *reading);
+  std::ranges::move(evidence.counts, std::back_inserter(into.counts));
+  std::ranges::move(evidence.channels, std::back_inserter(into.channels));
   return {};
 }
 

@@ -28,11 +28,16 @@ constexpr const char* kToldWithoutProbes = "the cabling, the forwarding tables a
 
 void note_counters(session::Sweep& sweep, const InfinibandReading& reading,
                    const counters::CounterReading& after) {
-  for (ChannelEvidence& sign : counter_evidence(reading.found, &reading.counters, after))
-    if (const auto channel = reading.match.expected[sign.channel.value()]) {
-      sign.channel = *channel;
-      sweep.note(std::move(sign));
-    }
+  const auto note = [&](auto& evidence) {
+    for (auto& one : evidence)
+      if (const auto channel = reading.match.expected[one.channel.value()]) {
+        one.channel = *channel;
+        sweep.note(std::move(one));
+      }
+  };
+  auto evidence = counter_evidence(reading.found, &reading.counters, after);
+  note(evidence.counts);
+  note(evidence.channels);
 }
 
 /// An agent beside each of `nics`, for a client of ibsim is at one adapter; the lab must outlive the site.

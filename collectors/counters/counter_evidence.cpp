@@ -5,7 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "topology/findings/counter_weight.hpp"
+#include "topology/findings/counter_step.hpp"
+#include "topology/findings/link_signs.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::counters {
@@ -26,33 +27,35 @@ const PortReading* reading_of(const CounterReading* reading, PortId port) {
   return found ? &*found : nullptr;
 }
 
-struct ErrorCounter {
-  mad::IbCounter counter;
-  bool by_bits;  // grows with the bits carried; otherwise an event in time
-};
-constexpr std::array kCableErrors{ErrorCounter{mad::IbCounter::symbol_error, true},
-                                  ErrorCounter{mad::IbCounter::link_error_recovery, false},
-                                  ErrorCounter{mad::IbCounter::link_downed, false},
-                                  ErrorCounter{mad::IbCounter::local_link_integrity, false},
-                                  ErrorCounter{mad::IbCounter::excessive_buffer_overrun, false}};
+constexpr std::array kLinkEvents{mad::IbCounter::link_error_recovery, mad::IbCounter::link_downed,
+                                 mad::IbCounter::local_link_integrity,
+                                 mad::IbCounter::excessive_buffer_overrun};
+/// A frame of 512 to 4,096 bytes lies in so many bits, and a symbol error behind the correction loses one.
+constexpr CounterGain kFramesASymbol{12e3, 0.8};
+/// RS(544,514) corrects blocks of 5,140 bits (IEEE 802.3 clause 91; IBTA vol. 2 uses it from HDR on): the
+/// same frames lie in 1 to 7 of them.
+constexpr double kBlockBits = 5140;
+constexpr CounterGain kFramesABlock{3, 0.6};
+/// A packet received with errors may have come whole (another size than it says).
+constexpr CounterGain kFramesAPacket{1, 0.3};
 
 class Evidence {
  public:
   Evidence(const InfinibandFabric& whole, const CounterReading* before, const CounterReading& after)
       : whole_(whole), before_(before), after_(after) {}
 
-  std::vector<ChannelEvidence> run() {
+  PortEvidence run() {
     for (std::uint32_t p = 0; p < whole_.fabric.port_count(); ++p) {
       const PortId port(p);
       const auto* now = reading_of(&after_, port);
       if (now == nullptr || !whole_.fabric.port(port).link) continue;
-      weigh_cable(port, *now);
-      weigh_unrepaired(port, *now);
-      weigh_received(port, *now);
+      count_symbols(port, *now);
+      count_received(port, *now);
+      weigh_events(port, *now);
       weigh_unsent(port, *now);
       follow_remote_errors(port, *now);
     }
-    return std::move(evidence_);
+    return std::move(found_);
   }
 
  private:
@@ -68,34 +71,48 @@ class Evidence {
     return advanced ? std::optional(advanced->by) : std::nullopt;
   }
 
-  double weigh(const ErrorCounter& error, PortId port, std::uint64_t count, Nanoseconds watched) const {
-    return error.by_bits ? weigh_symbol_errors(count, rate(port), watched)
-                         : weigh_link_events(count, watched);
-  }
-
   void accuse_incoming(PortId port, Cause cause, double nats, std::string text) {
     if (const auto channel = whole_.fabric.channel_into(port); channel && nats > 0)
-      evidence_.push_back({*channel, cause, nats, std::move(text)});
+      found_.channels.push_back({*channel, cause, nats, std::move(text)});
   }
 
   std::string place(PortId port) const { return whole_.fabric.name_of(port); }
 
-  void weigh_cable(PortId port, const PortReading& now) {
-    for (const ErrorCounter& error : kCableErrors) {
-      const auto count = value(now, error.counter);
-      if (count == 0) continue;
-      const double in_all = weigh(error, port, count, kUnknownWindow);
-      const auto grown = growth(port, now, error.counter);
-      const double just_now = weigh(error, port, grown.value_or(0), window());
-      const bool stuck = count >= limit_of(now, error.counter);
-      auto text = fmt::format("{} of {} is {}{}", to_string(error.counter), place(port), count,
-                              stuck ? " (its maximum: really more)" : "");
-      if (grown && *grown > 0)
-        text += fmt::format(", {} of them in the last {:.0f} s", *grown,
-                            std::chrono::duration<double>(window()).count());
-      if (error.by_bits && now.fec) text += "; " + fec_text(*now.fec);
-      accuse_incoming(port, Cause::counter, std::max(in_all, just_now), std::move(text));
-    }
+  void count(PortId port, CounterKind kind, CounterGain gain, std::uint64_t errors, double exposure,
+             bool is_whole, std::string source) {
+    const auto channel = whole_.fabric.channel_into(port);
+    if (!channel || exposure <= 0) return;
+    found_.counts.push_back({.channel = *channel,
+                             .kind = kind,
+                             .errors = errors,
+                             .exposure = exposure,
+                             .gain = gain,
+                             .begin = after_.at - (is_whole ? kUnknownWindow : window()),
+                             .end = after_.at,
+                             .link_event = is_whole || had_event(port),
+                             .source = std::move(source)});
+  }
+
+  bool had_event(PortId port) const {
+    const auto* now = reading_of(&after_, port);
+    return std::ranges::any_of(
+        kLinkEvents, [&](mad::IbCounter counter) { return growth(port, *now, counter).value_or(0) > 0; });
+  }
+
+  /// Symbol errors since the earlier reading; of what was counted by then (or where it went back) no more is
+  /// known than that it was.
+  void count_symbols(PortId port, const PortReading& now) {
+    const auto grown = growth(port, now, mad::IbCounter::symbol_error);
+    const auto in_all = value(now, mad::IbCounter::symbol_error);
+    const bool is_whole = !grown || (*grown == 0 && in_all > 0);
+    const auto bits = rate(port).bits_per_second() *
+                      std::chrono::duration<double>(is_whole ? kUnknownWindow : window()).count();
+    if (is_whole && in_all == 0) return count_unrepaired(port, now, bits);
+    auto source = fmt::format("{} of {}", to_string(mad::IbCounter::symbol_error), place(port));
+    if (in_all >= limit_of(now, mad::IbCounter::symbol_error)) source += " (its maximum: really more)";
+    if (now.fec) source += "; " + fec_text(*now.fec);
+    count(port, CounterKind::symbols, kFramesASymbol, is_whole ? in_all : *grown, bits, is_whole,
+          std::move(source));
   }
 
   static std::string fec_text(const mad::FecCounters& fec) {
@@ -108,23 +125,36 @@ class Evidence {
 
   /// A block that was not repaired is a symbol error behind the correction; where the port counts those too,
   /// they are the same ones.
-  void weigh_unrepaired(PortId port, const PortReading& now) {
-    if (!now.fec || value(now, mad::IbCounter::symbol_error) > 0) return;
-    const double nats =
-        weigh({mad::IbCounter::symbol_error, true}, port, now.fec->uncorrected_blocks, kUnknownWindow);
-    accuse_incoming(port, Cause::counter, nats, fmt::format("{}: {}", place(port), fec_text(*now.fec)));
+  void count_unrepaired(PortId port, const PortReading& now, double bits) {
+    if (!now.fec || now.fec->uncorrected_blocks == 0) return;
+    count(port, CounterKind::codewords, kFramesABlock, now.fec->uncorrected_blocks, bits / kBlockBits, true,
+          fmt::format("{}: {}", place(port), fec_text(*now.fec)));
   }
 
-  /// Packets that came in damaged, against those that came in whole: only what was counted between two
-  /// readings, as a fabric that is set up or cabled makes some.
-  void weigh_received(PortId port, const PortReading& now) {
+  /// Packets that came in damaged, of all that came: only what was counted between two readings, as a fabric
+  /// that is set up or cabled makes some.
+  void count_received(PortId port, const PortReading& now) {
     const auto errors = growth(port, now, mad::IbCounter::rcv_errors);
     const auto packets = growth(port, now, mad::IbCounter::rcv_packets);
-    if (!errors || *errors == 0) return;
-    const double nats = weigh_damaged(*errors, packets.value_or(0) + *errors);
-    accuse_incoming(port, Cause::counter, nats,
-                    fmt::format("PortRcvErrors of {} grew by {} while {} packets arrived", place(port),
-                                *errors, packets.value_or(0)));
+    if (!errors || !packets) return;
+    count(port, CounterKind::packets, kFramesAPacket, *errors, static_cast<double>(*packets + *errors), false,
+          fmt::format("PortRcvErrors of {}", place(port)));
+  }
+
+  void weigh_events(PortId port, const PortReading& now) {
+    for (const mad::IbCounter event : kLinkEvents) {
+      const auto count = value(now, event);
+      if (count == 0) continue;
+      const auto grown = growth(port, now, event);
+      const double nats =
+          std::max(weigh_link_events(count, kUnknownWindow), weigh_link_events(grown.value_or(0), window()));
+      auto text = fmt::format("{} of {} is {}{}", to_string(event), place(port), count,
+                              count >= limit_of(now, event) ? " (its maximum: really more)" : "");
+      if (grown && *grown > 0)
+        text += fmt::format(", {} of them in the last {:.0f} s", *grown,
+                            std::chrono::duration<double>(window()).count());
+      accuse_incoming(port, Cause::counter, nats, std::move(text));
+    }
   }
 
   void weigh_unsent(PortId port, const PortReading& now) {
@@ -138,10 +168,11 @@ class Evidence {
     if (!channel || nats <= 0) return;
     const double share =
         static_cast<double>(ticks) / (static_cast<double>(ticks) + static_cast<double>(words));
-    evidence_.push_back({*channel, Cause::congestion, nats,
-                         fmt::format("PortXmitWait of {}: it waited {:.0f} % of the time it had something to "
-                                     "send",
-                                     place(port), 100 * share)});
+    found_.channels.push_back(
+        {*channel, Cause::congestion, nats,
+         fmt::format("PortXmitWait of {}: it waited {:.0f} % of the time it had something to "
+                     "send",
+                     place(port), 100 * share)});
   }
 
   /// A packet marked bad upstream is counted at every hop after: the port that damaged it is found by going
@@ -163,7 +194,7 @@ class Evidence {
       if (reading == nullptr || other == whole_.fabric.source(*in)) continue;
       if (value(*reading, mad::IbCounter::symbol_error) + value(*reading, mad::IbCounter::rcv_errors) > 0)
         accuse_incoming(other, Cause::counter,
-                        std::min(kMaxCounterNats, std::log1p(static_cast<double>(count))),
+                        std::min(kMaxEventNats, std::log1p(static_cast<double>(count))),
                         fmt::format("PortRcvRemotePhysicalErrors of {} ({}) lead back to {}", place(first),
                                     count, place(other)));
       else if (value(*reading, mad::IbCounter::rcv_remote_physical_errors) > 0)
@@ -174,13 +205,13 @@ class Evidence {
   const InfinibandFabric& whole_;
   const CounterReading* before_;
   const CounterReading& after_;
-  std::vector<ChannelEvidence> evidence_;
+  PortEvidence found_;
 };
 
 }  // namespace
 
-std::vector<ChannelEvidence> counter_evidence(const InfinibandFabric& fabric, const CounterReading* before,
-                                              const CounterReading& after) {
+PortEvidence counter_evidence(const InfinibandFabric& fabric, const CounterReading* before,
+                              const CounterReading& after) {
   return Evidence(fabric, before, after).run();
 }
 

@@ -224,6 +224,8 @@ std::string account_part(const files::DiagnosisDocument& document, std::size_t c
   line(document.account.corrupt, "corrupt packets");
   line(document.account.late, "late round trips");
   line(document.account.slow, "flows held back");
+  for (const auto& [channel, probability, texts] : document.counters)
+    part += wrapped(fmt::format("counters of {}: {}", channel, joined(texts, "; ")), 0, columns);
   return part;
 }
 

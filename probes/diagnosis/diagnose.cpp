@@ -6,12 +6,14 @@
 #include <map>
 #include <set>
 
+#include "probes/diagnosis/counters/port_counts.hpp"
 #include "probes/diagnosis/counts/count_problem.hpp"
 #include "probes/diagnosis/counts/counts.hpp"
 #include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/delay/delay.hpp"
 #include "probes/diagnosis/load/load.hpp"
 #include "probes/diagnosis/report.hpp"
+#include "topology/findings/link_signs.hpp"
 #include "topology/findings/observation.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -70,9 +72,9 @@ struct Signs {
   std::vector<std::string> texts;
 };
 
-/// Signs: what is known of a channel besides probes (link state, counters), where the probes found nothing.
-/// Adds a finding for every channel whose signs alone make a cause more likely than not, unless the report
-/// already explains that channel: called when the findings from probes are in.
+/// Signs: what is known of a channel besides probes and counts (link state, flaps), where the probes found
+/// nothing. Adds a finding for every channel whose signs alone make a cause more likely than not, unless the
+/// report already explains that channel: called when the findings from probes are in.
 void report_signs(const Fabric& fabric, const Observations& observations, Report& report) {
   std::map<std::pair<ChannelId, Cause>, Signs> by_channel;
   for (const ChannelEvidence& sign : observations.channels) {
@@ -84,6 +86,7 @@ void report_signs(const Fabric& fabric, const Observations& observations, Report
   const double prior = std::log(std::min(kFaultyChannels / channels, kMaxOfChannels));
   for (auto& [key, signs] : by_channel) {
     const auto& [channel, cause] = key;
+    if (cause == Cause::counter) signs.log_ratio = std::min(signs.log_ratio, kMaxEventNats);
     const double probability = 1.0 / (1.0 + std::exp(-prior - signs.log_ratio));
     if (probability < kSuspected || report.explains(channel)) continue;
     report.add(Found{.channels = {channel},
@@ -178,6 +181,7 @@ Coverage reach_of(const Fabric& fabric, const Observations& observations, const 
 Assessment assess(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
                   const AssessOptions& options) {
   Counting counting{.exchanges = options.purpose == Purpose::verdict,
+                    .counted_nats = counted_nats(fabric, observations),
                     .log_prior = options.log_prior,
                     .is_over = options.is_over};
   Report report(fabric);
@@ -190,10 +194,12 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   const DelayShifts shifts = report_delays(fabric, observations, tolerance, report);
   report_loads(fabric, observations, shifts, report);
   report.explain_by_congestion();
+  const auto judged = report_port_counts(fabric, observations, report);
   report_signs(fabric, observations, report);
   auto assessment = std::move(report).finish(options.reach ? reach_of(fabric, observations, tolerance, report)
                                                            : Coverage{});
   note_labels(observations, assessment.diagnosis.links);
+  note_port_counts(judged, assessment.diagnosis);
   return assessment;
 }
 

@@ -277,6 +277,7 @@ void Sweep::note_counters() {
     if (const auto before = counters_before_.find(nic); before != counters_before_.end())
       if (auto steps = steps_between(nic, before->second, after)) nic_counters_.push_back(std::move(*steps));
   auto evidence = diagnosis::nic_counter_evidence(in_.fabric, nic_counters_);
+  for (ChannelCount& count : evidence.counts) note(std::move(count));
   for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
   for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
 }

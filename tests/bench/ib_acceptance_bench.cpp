@@ -67,17 +67,24 @@ class Lab {
   Lab(const Lab&) = delete;
   Lab& operator=(const Lab&) = delete;
 
-  /// Sweeps with these faults in force, heals, and says whether exactly they were named. One whose cause is
+  /// Sweeps with these faults in force, heals, and says whether exactly they were named. A counter alone is
+  /// none: it has to be noted at its channel. One whose cause is
   /// "renamed" or "replaced" is no finding: it has to be said beside them.
   bool names(const std::vector<Fault>& faults) {
-    Named expected;
+    Named expected, noted;
     std::vector<std::string> remarks;
     for (const Fault& fault : faults) {
       if (fault.cause == "renamed" || fault.cause == "replaced") {
         remarks.push_back(fmt::format("{}: {} ", fault.cause, fault.link));
         continue;
       }
-      expected.insert(named(fault.link, fault.from, fault.cause));
+      if (fault.cause == "counter") {
+        const auto middle = fault.link.find("--");
+        const auto a = fault.link.substr(0, middle), b = fault.link.substr(middle + 2);
+        noted.insert(fault.from == a ? a + "->" + b : b + "->" + a);
+      } else {
+        expected.insert(named(fault.link, fault.from, fault.cause));
+      }
       if (fault.words.empty()) continue;
       std::vector<std::string> words{"lab", "fault", fault.link, "--name", name_};
       words.insert(words.end(), fault.words.begin(), fault.words.end());
@@ -94,7 +101,7 @@ class Lab {
     const bool remarked = std::all_of(remarks.begin(), remarks.end(), said) &&
                           (named_by_makers_ || (said("renamed: ") || said("replaced: ")) == !remarks.empty());
     const bool right = is_set_up_ && found.is_object() && found["groups"].empty() &&
-                       found_in(found) == expected && remarked &&
+                       found_in(found) == expected && noted_in(found) == noted && remarked &&
                        (found["verdict"] == "healthy") == expected.empty();
     hung_ += text.empty() ? 1 : 0;
     false_ += expected.empty() && found.is_object() && found["verdict"] != "healthy" ? 1 : 0;
@@ -110,6 +117,11 @@ class Lab {
   int healthy_false() const { return false_; }  // sweeps of a sound lab that found something
 
  private:
+  static Named noted_in(const nlohmann::json& found) {
+    Named result;
+    for (const auto& note : found.value("counters", nlohmann::json::array())) result.insert(note["channel"]);
+    return result;
+  }
   /// Of a host its cable.
   static Named found_in(const nlohmann::json& found) {
     Named result;

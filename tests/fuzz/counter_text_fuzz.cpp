@@ -46,7 +46,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!weft::is_harmless(remark)) std::abort();
   if (!reading) return 0;
   if (reading->ports.size() != fabric().port_count()) std::abort();
-  for (const auto& sign : weft::counters::counter_evidence({fabric(), {}, {}}, nullptr, *reading))
+  const auto evidence = weft::counters::counter_evidence({fabric(), {}, {}}, nullptr, *reading);
+  for (const auto& count : evidence.counts)
+    if (!(count.exposure > 0) || !weft::is_harmless(count.source)) std::abort();
+  for (const auto& sign : evidence.channels)
     if (!(sign.log_ratio > 0) || !weft::is_harmless(sign.text)) std::abort();
   return 0;
 }

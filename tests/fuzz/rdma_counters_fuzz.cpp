@@ -66,7 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   WEFT_CHECK(!after->values.contains("lifespan") && after->values.size() <= kFiles.size());
   const auto steps = steps_between(fabric.nics()[0], *before, *after);
   WEFT_CHECK(steps.has_value());
-  for (const ChannelEvidence& sign : diagnosis::nic_counter_evidence(fabric, {*steps}).channels)
+  const auto evidence = diagnosis::nic_counter_evidence(fabric, {*steps});
+  for (const ChannelCount& count : evidence.counts) WEFT_CHECK(count.exposure > 0 && !count.source.empty());
+  for (const ChannelEvidence& sign : evidence.channels)
     WEFT_CHECK(sign.log_ratio >= 0 && sign.log_ratio < 1e300 && !sign.text.empty());
   return 0;
 }

@@ -127,6 +127,8 @@ DiagnosisDocument diagnosis_document(const Fabric& fabric, const Diagnosis& diag
     for (const auto& channels : set.alternatives) report.alternatives.push_back(names_of(fabric, channels));
   }
   document.fabric_wide = diagnosis.fabric;
+  for (const CounterNote& note : diagnosis.counters)
+    document.counters.push_back({fabric.name_of(note.channel), note.probability, note.texts});
   document.account = diagnosis.account;
   document.sensitivity = diagnosis.sensitivity;
   document.coverage = {.channels = diagnosis.coverage.channels,

@@ -133,6 +133,13 @@ struct RunReport {
   std::optional<EngineReport> engine = std::nullopt;
 };
 
+/// What ports counted on a channel that no finding names.
+struct CounterNoteReport {
+  std::string channel;
+  double probability = 0;
+  std::vector<std::string> texts;
+};
+
 struct DiagnosisDocument {
   DocumentStamp stamp;
   std::string fabric;
@@ -144,6 +151,7 @@ struct DiagnosisDocument {
   std::vector<std::vector<std::string>> ambiguous;  // channels
   std::vector<SetReport> sets;
   std::vector<FabricFinding> fabric_wide;
+  std::vector<CounterNoteReport> counters;
   Account account;
   Sensitivity sensitivity;
   CoverageReport coverage;

@@ -110,6 +110,14 @@ void put_fabric_wide(JsonText& out, const FabricFinding& finding) {
   put(out, "}}");
 }
 
+void put_counters(JsonText& out, const CounterNoteReport& note) {
+  put(out, "\n{{\"channel\":");
+  put_string(out, note.channel);
+  put_member(out, "probability", note.probability);
+  put_strings(out, "texts", note.texts);
+  put(out, "}}");
+}
+
 void put_account(JsonText& out, const Account& account) {
   put(out, ",\n\"account\":{{");
   const char* comma = "";
@@ -232,6 +240,10 @@ std::string diagnosis_json(const DiagnosisDocument& document) {
   put_array(out, document.sets, [&](const SetReport& set) { put_set(out, set); });
   put(out, ",\n\"fabric_wide\":");
   put_array(out, document.fabric_wide, [&](const FabricFinding& finding) { put_fabric_wide(out, finding); });
+  if (!document.counters.empty()) {
+    put(out, ",\n\"counters\":");
+    put_array(out, document.counters, [&](const CounterNoteReport& note) { put_counters(out, note); });
+  }
   put_account(out, document.account);
   put_sensitivity(out, document.sensitivity);
   put_coverage(out, document.coverage);

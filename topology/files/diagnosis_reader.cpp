@@ -144,6 +144,14 @@ Result<FabricFinding> as_fabric_wide(const JsonView& view) {
   return finding;
 }
 
+Result<CounterNoteReport> as_counters(const JsonView& view) {
+  CounterNoteReport note;
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "channel", note.channel, as_text); },
+                        [&] { return need_member(view, "probability", note.probability, as_share); },
+                        [&] { return read_member(view, "texts", note.texts, read_texts); }));
+  return note;
+}
+
 Result<AccountLine> as_account_line(const JsonView& view) {
   AccountLine line;
   WEFT_TRY_VOID(in_turn([&] { return need_member(view, "all", line.all, as_count); },
@@ -197,6 +205,7 @@ Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_vie
       [&] { return read_member(root, "ambiguous", document.ambiguous, list_of(&read_texts)); },
       [&] { return read_member(root, "sets", document.sets, list_of(&as_set)); },
       [&] { return read_member(root, "fabric_wide", document.fabric_wide, list_of(&as_fabric_wide)); },
+      [&] { return read_member(root, "counters", document.counters, list_of(&as_counters)); },
       [&] { return read_member(root, "account", document.account, as_account); },
       [&] { return read_member(root, "sensitivity", document.sensitivity, as_sensitivity); },
       [&] { return need_member(root, "coverage", document.coverage, as_coverage); },

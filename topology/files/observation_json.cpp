@@ -48,6 +48,26 @@ class LineWriter {
     end_row();
   }
 
+  void add(const ChannelCount& count) {
+    put(out_, "{{\"count\":{{\"channel\":\"{}\",\"kind\":\"{}\",\"errors\":{}", name(count.channel),
+        to_string(count.kind), count.errors);
+    const auto member = [&](std::string_view key, double value) {
+      put(out_, ",\"{}\":", key);
+      put_number(out_, value);
+    };
+    const auto seconds = [](Nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+    member("exposure", count.exposure);
+    member("frames_per_error", count.gain.frames_per_error);
+    member("spread", count.gain.spread);
+    member("window_s", seconds(count.end - count.begin));
+    if (count.age > Nanoseconds(0)) member("age_s", seconds(count.age));
+    if (count.period > Nanoseconds(0)) member("period_s", seconds(count.period));
+    put(out_, "{},\"source\":", count.link_event ? ",\"link_event\":true" : "");
+    put_string(out_, count.source);
+    put(out_, "}}");
+    end_row();
+  }
+
   void add(const ChannelEvidence& sign) {
     put(out_, "{{\"channel\":\"{}\",\"cause\":\"{}\",\"log_ratio\":", name(sign.channel),
         to_string(sign.cause));
@@ -101,6 +121,7 @@ std::string observation_lines(const Fabric& fabric, const Observations& observat
   LineWriter writer(fabric, observations.paths);
   for (const auto& probe : observations.probes) writer.add(probe);
   for (const auto& load : observations.loads) writer.add(load);
+  for (const auto& count : observations.counts) writer.add(count);
   for (const auto& sign : observations.channels) writer.add(sign);
   for (const auto& sign : observations.hosts) writer.add(sign);
   return writer.text();

@@ -190,6 +190,7 @@ class ObservationReader::Impl {
     if (const auto row = read_count(view, "row", 0); !row) return pass_on(row);
     if (is_repeat(line, view.find("row").has_value(), view.find("window").has_value())) return {};
     if (view.find("load")) return add_load(view);
+    if (const auto count = view.find("count")) return add_count(*count);
     if (view.find("channel")) return add_channel_sign(view);
     if (view.find("host")) return add_host_sign(view);
     return add_probes(view);
@@ -314,6 +315,14 @@ class ObservationReader::Impl {
     const auto value = parse_cause(word);
     if (!value) return view.error("no such cause: '{}'", word);
     return *value;
+  }
+
+  Result<void> add_count(const JsonView& view) {
+    WEFT_TRY(const auto name, text(view, "channel"));
+    WEFT_TRY(const auto id, channel(name));
+    WEFT_TRY(auto count, read_channel_count(view, id));
+    read_.observations.counts.push_back(std::move(count));
+    return {};
   }
 
   Result<void> add_channel_sign(const JsonView& view) {

@@ -198,6 +198,40 @@ Result<void> check_order(const Observation& seen) {
   return {};
 }
 
+Result<ChannelCount> read_channel_count(const JsonView& view, ChannelId channel) {
+  constexpr double kMaxExposure = 1e24;  // bits: a year of a port is 1e20
+  constexpr double kMaxGain = 1e9, kMaxSpread = 10;
+  constexpr double kMaxSeconds = 3e9;  // a century
+  WEFT_TRY(const auto word, view.need("kind"));
+  WEFT_TRY(const auto name, word.text());
+  const auto kind = parse_counter_kind(name);
+  if (!kind) return word.error("no such kind of counter: '{}'", name);
+  WEFT_TRY(const auto errors, read_count(view, "errors", std::nullopt));
+  WEFT_TRY(const auto exposure, read_number(view, "exposure", kMaxExposure));
+  WEFT_TRY(const auto gain, read_number(view, "frames_per_error", kMaxGain));
+  WEFT_TRY(const auto spread, read_number(view, "spread", kMaxSpread));
+  if (exposure <= 0 || gain <= 0) return view.error("expected an exposure and frames_per_error above zero");
+  ChannelCount count{.channel = channel, .kind = *kind, .errors = errors, .exposure = exposure};
+  count.gain = {gain, spread};
+  const auto seconds = [&](std::string_view key, Nanoseconds& into) -> Result<void> {
+    if (!view.find(key)) return {};
+    WEFT_TRY(const auto value, read_number(view, key, kMaxSeconds));
+    into = Nanoseconds(std::llround(value * 1e9));
+    return {};
+  };
+  WEFT_TRY_VOID(seconds("window_s", count.end));
+  WEFT_TRY_VOID(seconds("age_s", count.age));
+  WEFT_TRY_VOID(seconds("period_s", count.period));
+  if (const auto event = view.find("link_event")) {
+    WEFT_TRY(const auto value, event->boolean());
+    count.link_event = value;
+  }
+  WEFT_TRY(const auto source, view.need("source"));
+  WEFT_TRY(const auto words, source.text());
+  count.source = std::string(words);
+  return count;
+}
+
 bool scan_probe_line(std::string_view text, ProbeLine& line) {
   line.path.clear();
   line.back.clear();

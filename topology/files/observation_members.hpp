@@ -60,6 +60,8 @@ struct ToldPair {
   std::optional<std::uint32_t> label;
 };
 Result<ToldPair> read_labelled(const JsonView& view);
+/// A 'count' (what a port counted) of this channel: exposure and gain above zero, times within a century.
+Result<ChannelCount> read_channel_count(const JsonView& view, ChannelId channel);
 /// An error where these contradict the counts.
 Result<void> check_order(const Observation& seen);
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "topology/base/ids.hpp"
 #include "topology/base/units.hpp"
@@ -20,6 +22,9 @@ enum class CounterKind {
   packets,    // packets received with errors of any kind, of all that came
   discards,   // packets that the device dropped for want of a buffer, of all that it sent or received
 };
+
+std::string_view to_string(CounterKind kind);  // "codewords"
+std::optional<CounterKind> parse_counter_kind(std::string_view text);
 
 /// Share of frames lost for a share of errors: loss hazard = frames_per_error * errors / exposure. One for
 /// frames. Of codewords, how many one frame lies in, with those that are interleaved with them.

@@ -152,6 +152,14 @@ struct Coverage {
   bool complete = true;                                 // false when the run fell short of what was asked
 };
 
+/// What the ports counted on a channel that no finding names: it is not enough, or probes or another counter
+/// exclude it. No fault by itself.
+struct CounterNote {
+  ChannelId channel;
+  double probability = 0;  // that the channel loses frames on the wire
+  std::vector<std::string> texts;
+};
+
 struct Diagnosis {
   Verdict verdict = Verdict::unknown;
   std::vector<LinkFinding> links;  // what is not healthy, worst first
@@ -161,6 +169,7 @@ struct Diagnosis {
   std::vector<std::vector<ChannelId>> ambiguous;
   std::vector<OpenSet> sets;
   std::vector<FabricFinding> fabric;
+  std::vector<CounterNote> counters;  // the likeliest first
   Account account;
   Sensitivity sensitivity;
   Coverage coverage;

@@ -9,7 +9,7 @@
 
 #include "topology/base/ids.hpp"
 #include "topology/base/units.hpp"
-#include "topology/findings/counter_weight.hpp"
+#include "topology/findings/counter_step.hpp"
 
 namespace weft {
 

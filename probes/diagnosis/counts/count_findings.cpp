@@ -42,7 +42,7 @@ class Findings {
     found_.is_rough = counting_.whole_flows && problem_.has_lossy_sets;
     found_.account.all = problem_.lost;
     if (problem_.lost == 0) return std::move(found_);
-    auto priors = count_priors(fabric_, problem_, counted_, observations_.channels, counting_.log_prior);
+    auto priors = count_priors(fabric_, problem_, observations_.channels, counting_);
     expect_other_directions(problem_, dead_, priors);
     result_ = search_counts(problem_, priors, tolerance_.loss.value(), kNamed,
                             counting_.exchanges && !found_.is_rough, counting_.is_over);

@@ -107,6 +107,18 @@ void weigh_in(const CountProblem& problem, const ChannelEvidence& sign, CountPri
   }
 }
 
+/// So do counts of errors on channels; they tell of losses one by one and in bursts.
+void weigh_in_counts(const CountProblem& problem, std::span<const double> nats, CountPriors& priors) {
+  for (std::size_t s = 0; s < problem.suspects.size(); ++s) {
+    const Suspect& suspect = problem.suspects[s];
+    if (!suspect.is_channel()) continue;
+    double odds = 0;
+    for (const ChannelId channel : suspect.channels) odds += std::exp(nats[channel.value()]);
+    const double more = std::log(odds / static_cast<double>(suspect.channels.size()));
+    for (const std::size_t i : {s, s + problem.suspects.size()}) priors.log_odds[i] += more;
+  }
+}
+
 /// That a channel is down, or passes something, says nothing of what else it loses; that it passes, that the
 /// nodes at its ends are not dead either: neither by single losses nor by bursts of which each takes all.
 void weigh_in_dead(const Fabric& fabric, const CountProblem& problem, std::span<const ChannelEvidence> signs,
@@ -195,8 +207,8 @@ double log_odds_beside(const CountPriors::Kind& kind, double bad) {
   return std::log((expected + known) / (expected * (1 + known)) * worth / good);
 }
 
-CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
-                         std::span<const ChannelEvidence> signs, double log_prior) {
+CountPriors count_priors(const Fabric& fabric, const CountProblem& problem,
+                         std::span<const ChannelEvidence> signs, const Counting& counting) {
   double between = 0;
   for (std::uint32_t link = 0; link < fabric.link_count(); ++link)
     between += fabric.between_switches(LinkId(link)) ? 2 : 0;
@@ -233,16 +245,19 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Coun
     its.all += 1, its.expected += std::exp(priors.log_odds[i]);
     its.of_cables = priors.kind[i] % (kSuspectKinds / 2) < 2;
   }
-  for (double& odds : priors.log_odds) odds += log_prior;
+  for (double& odds : priors.log_odds) odds += counting.log_prior;
   priors.dead.assign(problem.suspects.size(), 0.0);
   relate(fabric, problem, priors);
   for (const Suspect& suspect : problem.suspects) {
     priors.host.push_back(host_of(fabric, suspect));
     priors.hosts.push_back(hosts_of(fabric, suspect));
   }
+  const Counted counted = counting.what;
   const Cause cause = counted == Counted::loss ? Cause::loss : Cause::corruption;
   for (const ChannelEvidence& sign : signs)
     if (sign.cause == cause) weigh_in(problem, sign, priors);
+  if (counted == Counted::loss && !counting.counted_nats.empty())
+    weigh_in_counts(problem, counting.counted_nats, priors);
   if (counted == Counted::loss) weigh_in_dead(fabric, problem, signs, priors);
   return priors;
 }

@@ -61,6 +61,8 @@ struct Counting {
   bool whole_flows = false;
   /// What else explains the same as what is found is asked.
   bool exchanges = true;
+  /// By channel, or none: what ports counted adds to the log odds of a loss on it (nats_for_loss).
+  std::vector<double> counted_nats = {};
   /// Of all faults: see AssessOptions, as for the next.
   double log_prior = 0;
   std::function<bool()> is_over = {};

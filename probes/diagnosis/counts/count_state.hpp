@@ -50,10 +50,10 @@ struct CountPriors {
 /// Of bad cables, those bad in both directions are common: one in ten of the others' odds is even.
 inline constexpr double kOtherDirection = 0.1;
 
-/// `signs` multiply the odds of the suspects they belong to, as far as they are of what is counted.
-/// `log_prior` is added to all log odds but those of signs.
-CountPriors count_priors(const Fabric& fabric, const CountProblem& problem, Counted counted,
-                         std::span<const ChannelEvidence> signs, double log_prior = 0);
+/// `signs` multiply the odds of the suspects they belong to, as far as they are of what is counted, and so do
+/// `counting.counted_nats`. `counting.log_prior` is added to all log odds but those of signs.
+CountPriors count_priors(const Fabric& fabric, const CountProblem& problem,
+                         std::span<const ChannelEvidence> signs, const Counting& counting = {});
 /// What `bad` other cables of a kind add to the odds of one more, beyond what their number does by itself:
 /// 1 + bad times those of the first (CountState::prior_of).
 double log_odds_beside(const CountPriors::Kind& kind, double bad);

@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include "topology/findings/counter_weight.hpp"
+#include "topology/findings/link_signs.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
@@ -14,8 +14,14 @@ namespace {
 // switch on the way may have. Worth a question (a hypothesis, which load rounds settle), never a finding
 // alone.
 constexpr double kNatsOfMarks = 4;
-// Below this a damaged packet or two is what any machine sees.
-constexpr double kNatsWorthSaying = 3;
+// A damaged packet or two is what any machine sees, and one in 10^6 a healthy one.
+constexpr std::uint64_t kFewDamaged = 2;
+constexpr double kOddDamage = 1e-6;
+
+/// A frame of 512 to 4,096 bytes lies in so many bits, and a symbol error behind the correction loses one.
+constexpr CounterGain kFramesASymbol{12e3, 0.8};
+/// A packet received with errors may have come whole (another size than it says).
+constexpr CounterGain kFramesAPacket{1, 0.3};
 
 constexpr std::array kLinkEvents{"link_error_recovery", "link_downed", "local_link_integrity_errors",
                                  "excessive_buffer_overrun_errors"};
@@ -45,23 +51,40 @@ class Evidence {
     if (channel && nats > 0) found_.channels.push_back({*channel, cause, nats, std::move(text)});
   }
 
+  void count(CounterKind kind, CounterGain gain, const char* counter, double exposure, bool link_event) {
+    const auto into = fabric_.channel_into(nic_.nic);
+    const auto errors = nic_.grew(counter);
+    if (!into || !errors || exposure <= 0) return;
+    found_.counts.push_back(
+        {.channel = *into,
+         .kind = kind,
+         .errors = *errors,
+         .exposure = exposure,
+         .gain = gain,
+         .end = nic_.window,
+         .link_event = link_event,
+         .source = fmt::format("{} of {} ({})", counter, fabric_.name_of_nic(nic_.nic), nic_.device)});
+  }
+
   void weigh_cable() {
     const auto into = fabric_.channel_into(nic_.nic);
     const Bandwidth rate = fabric_.link(*fabric_.port(nic_.nic).link).rate;
-    accuse(into, Cause::counter, weigh_symbol_errors(grew("symbol_error"), rate, nic_.window),
-           said("symbol_error"));
+    const bool event =
+        std::ranges::any_of(kLinkEvents, [this](const char* counter) { return grew(counter) > 0; });
+    const double bits = rate.bits_per_second() * std::chrono::duration<double>(nic_.window).count();
+    count(CounterKind::symbols, kFramesASymbol, "symbol_error", bits, event);
+    count(CounterKind::packets, kFramesAPacket, "port_rcv_errors",
+          static_cast<double>(grew("port_rcv_packets")) + static_cast<double>(grew("port_rcv_errors")),
+          event);
     for (const char* counter : kLinkEvents)
       accuse(into, Cause::counter, weigh_link_events(grew(counter), nic_.window), said(counter));
-    const auto damaged = grew("port_rcv_errors");
-    accuse(into, Cause::counter, weigh_damaged(damaged, grew("port_rcv_packets") + damaged),
-           said("port_rcv_errors"));
   }
 
   /// A wrong ICRC behind a right frame check: not this cable, but the memory of a switch or of the sender.
   void weigh_damaged_packets() {
     const auto damaged = grew("rx_icrc_encapsulated");
-    const auto packets = grew("port_rcv_packets") + damaged;
-    if (weigh_damaged(damaged, packets) < kNatsWorthSaying) return;
+    const auto packets = static_cast<double>(grew("port_rcv_packets")) + static_cast<double>(damaged);
+    if (damaged <= kFewDamaged || static_cast<double>(damaged) < kOddDamage * packets) return;
     found_.hosts.push_back({fabric_.port(nic_.nic).node, nic_.nic, Verdict::unknown, Cause::corruption,
                             said("rx_icrc_encapsulated") +
                                 ": packets changed on their way to it, in the memory of a switch or a host"});
@@ -90,6 +113,7 @@ NicEvidence nic_counter_evidence(const Fabric& fabric, const std::vector<NicCoun
   NicEvidence all;
   for (const NicCounterSteps& nic : nics) {
     auto one = Evidence(fabric, nic).run();
+    std::ranges::move(one.counts, std::back_inserter(all.counts));
     std::ranges::move(one.channels, std::back_inserter(all.channels));
     std::ranges::move(one.hosts, std::back_inserter(all.hosts));
   }

@@ -1,5 +1,6 @@
-// What the counters of NICs say of the fabric, from two readings of each: errors of the cable accuse the
-// channel into the NIC, notes of congestion the same, what it could not send the channel out of it. What has
+// What the counters of NICs say of the fabric, from two readings of each: errors of the cable are counts on
+// the channel into the NIC; events of its link and notes of congestion are signs about the same, what it
+// could not send is one about the channel out of it. What has
 // several meanings (a packet missing from a sequence, an acknowledgement that came late) is no evidence here:
 // the probes themselves tell loss better. Pure.
 #pragma once
@@ -17,6 +18,7 @@ class Fabric;
 namespace weft::diagnosis {
 
 struct NicEvidence {
+  std::vector<ChannelCount> counts;
   std::vector<ChannelEvidence> channels;
   std::vector<HostEvidence> hosts;
 };

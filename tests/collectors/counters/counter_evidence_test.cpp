@@ -4,6 +4,7 @@
 
 #include "probes/discover/subnet_discovery.hpp"
 #include "tests/fakes/fake_subnet.hpp"
+#include "topology/findings/counter_step.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::counters {
@@ -49,25 +50,37 @@ TEST(Counters, AHealthyFabricGivesNoEvidence) {
   const auto before = c.read(seconds(1));
   c.counter(0x2001, 1, mad::IbCounter::xmit_data) = 4'000'000'000;
   c.counter(0x2001, 1, mad::IbCounter::vl15_dropped) = 9;
-  EXPECT_THAT(counter_evidence(c.fabric, &before, c.read(seconds(11))), IsEmpty());
+  const auto evidence = counter_evidence(c.fabric, &before, c.read(seconds(11)));
+  EXPECT_THAT(evidence.channels, IsEmpty());
+  EXPECT_FALSE(evidence.counts.empty());
+  for (const ChannelCount& count : evidence.counts) EXPECT_EQ(count.errors, 0u) << count.source;
 }
 
-TEST(Counters, SymbolErrorsAccuseTheChannelThatEntersThePort) {
+TEST(Counters, SymbolErrorsAreCountsOnTheChannelThatEntersThePort) {
   Counted c;
   c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 77;  // spine1's port to leaf1
   const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
-  ASSERT_EQ(evidence.size(), 1u);
-  EXPECT_EQ(c.name(evidence[0].channel), "leaf1->spine1");
-  EXPECT_EQ(evidence[0].cause, Cause::counter);
-  EXPECT_GT(evidence[0].log_ratio, 20);
-  EXPECT_EQ(evidence[0].text, "SymbolErrorCounter of spine1/p1 is 77");
+  EXPECT_THAT(evidence.channels, IsEmpty());
+  ASSERT_EQ(evidence.counts.size(), 1u) << "zero since an unknown time is no count";
+  const ChannelCount& count = evidence.counts[0];
+  EXPECT_EQ(c.name(count.channel), "leaf1->spine1");
+  EXPECT_EQ(count.kind, CounterKind::symbols);
+  EXPECT_EQ(count.errors, 77u);
+  EXPECT_TRUE(count.link_event) << "when it counted them is not known";
+  EXPECT_EQ(count.source, "SymbolErrorCounter of spine1/p1");
 }
 
-TEST(Counters, OneSymbolErrorInAnHourIsNoMoreThanAHint) {
+TEST(Counters, BetweenTwoReadingsOnlyWhatGrewCounts) {
   Counted c;
-  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 1;
-  for (const auto& sign : counter_evidence(c.fabric, nullptr, c.read(seconds(1))))
-    EXPECT_LT(sign.log_ratio, 3);
+  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 77;
+  const auto before = c.read(seconds(1));
+  c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 80;
+  const auto evidence = counter_evidence(c.fabric, &before, c.read(seconds(11)));
+  const auto spine = std::ranges::find(evidence.counts, 3u, &ChannelCount::errors);
+  ASSERT_NE(spine, evidence.counts.end());
+  EXPECT_EQ(c.name(spine->channel), "leaf1->spine1");
+  EXPECT_FALSE(spine->link_event);
+  EXPECT_EQ(spine->end - spine->begin, seconds(10));
 }
 
 TEST(Counters, WaitingIsCongestionOfTheChannelThatLeavesThePort) {
@@ -78,7 +91,7 @@ TEST(Counters, WaitingIsCongestionOfTheChannelThatLeavesThePort) {
   c.counter(0x2002, 3, mad::IbCounter::xmit_wait) = 5'000;  // a burst
   c.counter(0x2002, 3, mad::IbCounter::xmit_data) = 900'000;
   const auto after = c.read(seconds(11));
-  const auto evidence = counter_evidence(c.fabric, &before, after);
+  const auto evidence = counter_evidence(c.fabric, &before, after).channels;
   ASSERT_EQ(evidence.size(), 1u);
   EXPECT_EQ(c.name(evidence[0].channel), "leaf1->spine1");
   EXPECT_EQ(evidence[0].cause, Cause::congestion);
@@ -89,7 +102,7 @@ TEST(Counters, RemotePhysicalErrorsAreFollowedToThePortThatMadeThem) {
   Counted c;
   c.counter(0x2003, 3, mad::IbCounter::rcv_remote_physical_errors) = 40;  // leaf3, from spine1
   c.counter(0x3001, 1, mad::IbCounter::rcv_errors) = 40;                  // spine1, from leaf1
-  const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
+  const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1))).channels;
   ASSERT_FALSE(evidence.empty());
   for (const auto& sign : evidence) EXPECT_EQ(c.name(sign.channel), "leaf1->spine1") << sign.text;
 }
@@ -107,11 +120,11 @@ TEST(Counters, AnErrorCounterThatSticksIsReadWideWhereTheNodeHasItAndSaidToStick
   c.counter(0x3002, 1, mad::IbCounter::symbol_error) = 70'000;
   const auto before = c.read(seconds(1));
   c.counter(0x3001, 1, mad::IbCounter::symbol_error) = 70'500;
-  const auto evidence = counter_evidence(c.fabric, &before, c.read(seconds(11)));
-  ASSERT_EQ(evidence.size(), 2u);
-  EXPECT_THAT(evidence[0].text + evidence[1].text,
-              AllOf(HasSubstr("spine1/p1 is 70500, 500 of them in the last 10 s"),
-                    HasSubstr("spine2/p1 is 65535 (its maximum: really more)")));
+  std::string said;
+  for (const auto& count : counter_evidence(c.fabric, &before, c.read(seconds(11))).counts)
+    if (count.errors > 0) said += fmt::format("{}: {}\n", count.source, count.errors);
+  EXPECT_THAT(said, AllOf(HasSubstr("SymbolErrorCounter of spine1/p1: 500"),
+                          HasSubstr("SymbolErrorCounter of spine2/p1 (its maximum: really more): 65535")));
 }
 
 TEST(Counters, WhatErrorCorrectionCountedIsReadOnlyWhereTheCableMadeItselfNoticed) {
@@ -120,9 +133,9 @@ TEST(Counters, WhatErrorCorrectionCountedIsReadOnlyWhereTheCableMadeItselfNotice
   c.subnet.fec_mode[Guid(0x3001)] = mad::FecMode::over_port;
   c.subnet.fec[{Guid(0x3001), 1}] = {40'112, 12, {10, 20, 9'000, 5}};
   const auto evidence = counter_evidence(c.fabric, nullptr, c.read(seconds(1)));
-  ASSERT_EQ(evidence.size(), 1u);
-  EXPECT_EQ(evidence[0].text,
-            "SymbolErrorCounter of spine1/p1 is 77; its error correction repaired 40112 blocks and could not "
+  ASSERT_EQ(evidence.counts.size(), 1u);
+  EXPECT_EQ(evidence.counts[0].source,
+            "SymbolErrorCounter of spine1/p1; its error correction repaired 40112 blocks and could not "
             "repair 12 (most on lane 2)");
   EXPECT_EQ(c.subnet.asked[0x1F], 1u);
   EXPECT_EQ(c.subnet.asked[0x33], 1u);
@@ -139,8 +152,8 @@ TEST(Counters, ANodeThatDoesNotTellItsFecModeHasItsBlocksByLane) {
   EXPECT_EQ(fec->corrected_blocks, 30u);
   EXPECT_EQ(fec->uncorrected_blocks, 4'000u);
   EXPECT_THAT(
-      counter_evidence(c.fabric, nullptr, read),
-      ::testing::Contains(::testing::Field(&ChannelEvidence::text, HasSubstr("could not repair 4000"))));
+      counter_evidence(c.fabric, nullptr, read).counts,
+      ::testing::Contains(::testing::Field(&ChannelCount::source, HasSubstr("could not repair 4000"))));
 }
 
 TEST(Counters, APortThatRefusesOrIsTooSlowForErrorCorrectionHasNone) {

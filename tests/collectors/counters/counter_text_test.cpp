@@ -27,8 +27,9 @@ Fabric small() {
 
 std::vector<std::string> accused(const Fabric& fabric, const CounterReading& reading) {
   std::vector<std::string> channels;
-  for (const auto& sign : counter_evidence({fabric, {}, {}}, nullptr, reading))
-    channels.push_back(fabric.name_of(sign.channel));
+  const auto evidence = counter_evidence({fabric, {}, {}}, nullptr, reading);
+  for (const auto& count : evidence.counts) channels.push_back(fabric.name_of(count.channel));
+  for (const auto& sign : evidence.channels) channels.push_back(fabric.name_of(sign.channel));
   return channels;
 }
 

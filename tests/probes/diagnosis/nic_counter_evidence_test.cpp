@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "topology/findings/link_signs.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::diagnosis {
@@ -32,21 +33,34 @@ TEST_F(NicCounterEvidence, SaysNothingOfTraffic) {
   EXPECT_THAT(said.hosts, IsEmpty());
 }
 
-TEST_F(NicCounterEvidence, ErrorsOfTheCableAccuseTheChannelIntoTheNic) {
-  for (const char* counter : {"symbol_error", "link_downed", "port_rcv_errors"}) {
-    const auto said = say({{counter, 3}}, {{counter, 80}});
-    ASSERT_THAT(said.channels, SizeIs(1)) << counter;
-    EXPECT_EQ(name(said.channels[0]), "leaf1->host1");
-    EXPECT_EQ(said.channels[0].cause, Cause::counter);
-    EXPECT_GT(said.channels[0].log_ratio, 12);
-    EXPECT_THAT(said.channels[0].text, HasSubstr(std::string(counter) + " of host1 (mlx5_0) grew by 77"));
-  }
+TEST_F(NicCounterEvidence, ErrorsOfTheCableAreCountsOnTheChannelIntoTheNic) {
+  const auto said = say({{"symbol_error", 3}, {"port_rcv_errors", 0}, {"port_rcv_packets", 0}},
+                        {{"symbol_error", 80}, {"port_rcv_errors", 7}, {"port_rcv_packets", 993}});
+  EXPECT_THAT(said.channels, IsEmpty());
+  ASSERT_THAT(said.counts, SizeIs(2));
+  EXPECT_EQ(fabric_.name_of(said.counts[0].channel), "leaf1->host1");
+  EXPECT_EQ(said.counts[0].kind, CounterKind::symbols);
+  EXPECT_EQ(said.counts[0].errors, 77u);
+  EXPECT_EQ(said.counts[0].exposure, fabric_.rate(said.counts[0].channel).bits_per_second() * 60);
+  EXPECT_EQ(said.counts[1].kind, CounterKind::packets);
+  EXPECT_EQ(said.counts[1].errors, 7u);
+  EXPECT_EQ(said.counts[1].exposure, 1000);
+  EXPECT_EQ(said.counts[1].source, "port_rcv_errors of host1 (mlx5_0)");
 }
 
-TEST_F(NicCounterEvidence, OneLinkThatWentDownOnceIsEnoughToBeNamed) {
-  const auto said = say({{"link_downed", 0}}, {{"link_downed", 1}});
-  ASSERT_THAT(said.channels, SizeIs(1));
-  EXPECT_GT(said.channels[0].log_ratio, 9);
+TEST_F(NicCounterEvidence, ZeroIsACountTooAndALinkThatTrainedIsSaid) {
+  const auto said = say({{"symbol_error", 3}, {"link_downed", 0}}, {{"symbol_error", 3}, {"link_downed", 1}});
+  ASSERT_THAT(said.counts, SizeIs(1));
+  EXPECT_EQ(said.counts[0].errors, 0u);
+  EXPECT_TRUE(said.counts[0].link_event);
+}
+
+TEST_F(NicCounterEvidence, LinksThatWentDownAreASuspicionAndNoMore) {
+  for (const std::uint64_t times : {1u, 1000u}) {
+    const auto said = say({{"link_downed", 0}}, {{"link_downed", times}});
+    ASSERT_THAT(said.channels, SizeIs(1));
+    EXPECT_EQ(said.channels[0].log_ratio, kMaxEventNats);
+  }
 }
 
 TEST_F(NicCounterEvidence, NotesOfCongestionAreAQuestionNotAFinding) {
@@ -78,12 +92,14 @@ TEST_F(NicCounterEvidence, WrongIcrcsAreSaidOfTheHostAndOfNoCable) {
 TEST_F(NicCounterEvidence, CountersWithSeveralMeaningsAreNoEvidence) {
   for (const char* counter : {"out_of_sequence", "packet_seq_err", "local_ack_timeout_err",
                               "rnr_nak_retry_err", "roce_adp_retrans", "out_of_seq_request", "rcvd_seq_err"})
-    EXPECT_THAT(say({{counter, 0}}, {{counter, 9'000}}).channels, IsEmpty()) << counter;
+    for (const auto said = say({{counter, 0}}, {{counter, 9'000}});
+         const auto empty : {said.counts.empty(), said.channels.empty()})
+      EXPECT_TRUE(empty) << counter;
 }
 
 TEST_F(NicCounterEvidence, OfAResetOrAnotherDeviceThereIsNone) {
-  EXPECT_THAT(say({{"symbol_error", 900}}, {{"symbol_error", 100}}).channels, IsEmpty());
-  EXPECT_THAT(say({}, {{"symbol_error", 100}}).channels, IsEmpty()) << "it was not there before";
+  EXPECT_THAT(say({{"symbol_error", 900}}, {{"symbol_error", 100}}).counts, IsEmpty());
+  EXPECT_THAT(say({}, {{"symbol_error", 100}}).counts, IsEmpty()) << "it was not there before";
   EXPECT_FALSE(steps_between(nic_, {"mlx5_0", 1, minutes(1), {}}, {"mlx5_1", 1, minutes(2), {}}));
   EXPECT_FALSE(steps_between(nic_, {"mlx5_0", 1, minutes(2), {}}, {"mlx5_0", 1, minutes(2), {}}));
 }

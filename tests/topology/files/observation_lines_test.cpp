@@ -55,6 +55,9 @@ TEST(ObservationLines, WhatTheWriterWritesComesBackTheSame) {
           R"("stalled":true})") +
       R"({"channel":"leaf1->spine1","cause":"counter","log_ratio":4.5,"text":"77 symbol \"errors\""})"
       "\n"
+      R"({"count":{"channel":"leaf1->spine1","kind":"codewords","errors":7,"exposure":4.68e10,"frames_per_error":2,)"
+      R"("spread":0.5,"window_s":600,"age_s":2.5,"period_s":15,"link_event":true,"source":"leaf1 \"Ethernet1\""}})"
+      "\n"
       R"({"host":"host2","nic":"host2","verdict":"failed","cause":"down","text":"its agent died"})"
       "\n";
   const auto first = read(fabric, text);
@@ -68,6 +71,36 @@ TEST(ObservationLines, WhatTheWriterWritesComesBackTheSame) {
   EXPECT_EQ(second.observations.loads[0].line_rate, Bandwidth::mbit(51));
   EXPECT_EQ(second.observations.channels[0].text, "77 symbol \"errors\"");
   EXPECT_EQ(second.observations.hosts[0].cause, Cause::down);
+  ASSERT_EQ(second.observations.counts.size(), 1u);
+  const ChannelCount& count = second.observations.counts[0];
+  EXPECT_EQ(count.kind, CounterKind::codewords);
+  EXPECT_EQ(count.errors, 7u);
+  EXPECT_EQ(count.exposure, 4.68e10);
+  EXPECT_EQ(count.gain, (CounterGain{2, 0.5}));
+  EXPECT_EQ(count.end - count.begin, std::chrono::minutes(10));
+  EXPECT_EQ(count.age, std::chrono::milliseconds(2500));
+  EXPECT_EQ(count.period, std::chrono::seconds(15));
+  EXPECT_TRUE(count.link_event);
+  EXPECT_EQ(count.source, "leaf1 \"Ethernet1\"");
+}
+
+TEST(ObservationLines, ACountThatCannotBeIsABrokenLine) {
+  const Fabric fabric = small();
+  const auto of = [](const std::string& members) {
+    return R"({"count":{"channel":"leaf1->spine1",)" + members + R"(,"source":"s"}})" + "\n";
+  };
+  for (const char* members :
+       {R"("kind":"lanes","errors":1,"exposure":5,"frames_per_error":1,"spread":0)",
+        R"("kind":"frames","errors":-1,"exposure":5,"frames_per_error":1,"spread":0)",
+        R"("kind":"frames","errors":1,"exposure":0,"frames_per_error":1,"spread":0)",
+        R"("kind":"frames","errors":1,"exposure":1e99,"frames_per_error":1,"spread":0)",
+        R"("kind":"frames","errors":1,"exposure":5,"frames_per_error":0,"spread":0)",
+        R"("kind":"frames","errors":1,"exposure":5,"frames_per_error":1,"spread":0,"window_s":1e30)",
+        R"("kind":"frames","errors":1,"exposure":5,"spread":0)"}) {
+    const auto result = read(fabric, of(members));
+    EXPECT_EQ(result.broken, 1u) << members;
+    EXPECT_TRUE(result.observations.counts.empty()) << members;
+  }
 }
 
 const std::string kOrder =

@@ -1,0 +1,15 @@
+// The pieces of `bench counters`.
+#pragma once
+
+#include "tests/bench/support/pieces.hpp"
+
+namespace weft::bench::counters {
+
+/// 40,000 ports, 40 faults, counters that lie, ten probes a second: what is named at .95 after 600 s.
+void measure_fused(Figures& figures);
+/// The same ports and lies without a fault.
+void measure_healthy(Figures& figures);
+/// A counter that implies a loss of 1e-3 where a million probes lost none.
+void measure_contradicted(Figures& figures);
+
+}  // namespace weft::bench::counters

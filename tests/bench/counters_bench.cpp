@@ -1,0 +1,9 @@
+// Counters beside probes: `./bootstrap bench counters [--only PIECE,...]`. Seeds are fixed.
+#include "tests/bench/counters/pieces.hpp"
+
+int main(int argc, char** argv) {
+  constexpr weft::bench::Piece kPieces[] = {{"fused", weft::bench::counters::measure_fused},
+                                            {"healthy", weft::bench::counters::measure_healthy},
+                                            {"contradicted", weft::bench::counters::measure_contradicted}};
+  return weft::bench::run_pieces("counters", kPieces, argc, argv);
+}

@@ -1,0 +1,182 @@
+// Counts of ports as observations: what they name alone, together and with probes, and what excludes them.
+#include "probes/diagnosis/counters/port_counts.hpp"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "made_up_run.hpp"
+
+namespace weft::diagnosis {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double kExposure = 5e9;
+
+ChannelCount counted(ChannelId channel, CounterKind kind, std::uint64_t errors, double exposure = kExposure) {
+  return {.channel = channel,
+          .kind = kind,
+          .errors = errors,
+          .exposure = exposure,
+          .gain = {kind == CounterKind::codewords ? 2.0 : 1.0, 0.5},
+          .end = seconds(600),
+          .source = "leaf1 Ethernet1/1"};
+}
+
+struct CountedRun : MadeUpRun {
+  CountedRun() : MadeUpRun(1) { probe(1500, 100); }
+  void count(CounterKind kind, std::uint64_t errors, double exposure = kExposure) {
+    seen.counts.push_back(counted(channel("spine2->leaf1"), kind, errors, exposure));
+  }
+};
+
+std::string all_of(const std::vector<std::string>& texts) {
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+TEST(PortCounts, OneCounterAloneLeavesTheFabricHealthyWithARemark) {
+  for (const std::uint64_t errors : {3u, 500u, 4'000'000u}) {
+    CountedRun run;
+    run.count(CounterKind::codewords, errors);
+    const Diagnosis diagnosis = run.diagnosed();
+    EXPECT_EQ(diagnosis.verdict, Verdict::healthy);
+    EXPECT_THAT(diagnosis.links, IsEmpty());
+    ASSERT_EQ(diagnosis.counters.size(), 1u);
+    EXPECT_EQ(diagnosis.counters[0].channel, run.channel("spine2->leaf1"));
+    EXPECT_LE(diagnosis.counters[0].probability, kMostOfOneCounter);
+  }
+}
+
+TEST(PortCounts, TwoCountersThatAgreeNameTheChannelThatNoProbeSees) {
+  CountedRun run;
+  run.count(CounterKind::codewords, 250);
+  run.count(CounterKind::frames, 510);
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  EXPECT_EQ(diagnosis.links[0].channel, run.channel("spine2->leaf1"));
+  EXPECT_EQ(diagnosis.links[0].cause, Cause::counter);
+  EXPECT_EQ(diagnosis.verdict, Verdict::degraded);
+  EXPECT_THAT(all_of(diagnosis.links[0].evidence),
+              HasSubstr("leaf1 Ethernet1/1: 250 of 5e+09 codewords failed in 600 s"));
+  EXPECT_THAT(diagnosis.counters, IsEmpty());
+}
+
+TEST(PortCounts, TwoSourcesOfOneCounterAreOne) {
+  CountedRun run;
+  run.count(CounterKind::frames, 510);
+  run.count(CounterKind::frames, 510);
+  run.seen.counts.back().source = "another exporter";
+  run.count(CounterKind::packets, 510);
+  EXPECT_THAT(run.diagnosed().links, IsEmpty());
+}
+
+TEST(PortCounts, ProbesThatLoseNoneExcludeWhatACounterSaysAndTheTextSaysSo) {
+  CountedRun run;
+  run.count(CounterKind::frames, 10'000'000);
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.counters.size(), 1u);
+  EXPECT_LT(diagnosis.counters[0].probability, 0.01);
+  EXPECT_THAT(all_of(diagnosis.counters[0].texts), HasSubstr("none was lost: it counts what is no loss"));
+}
+
+TEST(PortCounts, ASecondCounterThatCountsNoneSpeaksForHealth) {
+  const ProbedChannel none;
+  const ChannelId channel(0);
+  const std::vector one{counted(channel, CounterKind::codewords, 250)};
+  const std::vector both{one[0], counted(channel, CounterKind::frames, 0)};
+  const auto alone = judge_channel(one, none), beside = judge_channel(both, none);
+  EXPECT_LT(beside->probability, alone->probability / 5);
+  EXPECT_TRUE(beside->excluded_by_zero);
+}
+
+TEST(PortCounts, ACounterTipsTheScalesForALossThatProbesAloneLeaveOpen) {
+  MadeUpRun run(3);
+  run.fault("leaf2->spine1").loss = 0.0006;
+  run.background = 2e-5;
+  run.probe(1200, 100);
+  const auto confidence = [&] {
+    for (const LinkFinding& finding : run.diagnosed().links)
+      if (finding.channel == run.channel("leaf2->spine1")) return finding.confidence;
+    return 0.0;
+  };
+  const double before = confidence();
+  run.seen.counts.push_back(counted(run.channel("leaf2->spine1"), CounterKind::frames, 3'000'000));
+  const double with_one = confidence();
+  EXPECT_GT(with_one, before);
+  run.seen.counts.push_back(counted(run.channel("leaf2->spine1"), CounterKind::codewords, 1'500'000));
+  EXPECT_GT(confidence(), std::max(with_one, 0.9));
+}
+
+TEST(PortCounts, ALieOfOneWindowIsToldFromALossThatGoesOn) {
+  const ProbedChannel none;
+  std::vector<ChannelCount> even, heaped;
+  for (int w = 0; w < 10; ++w) {
+    even.push_back(counted(ChannelId(0), CounterKind::frames, 50, kExposure / 10));
+    heaped.push_back(counted(ChannelId(0), CounterKind::frames, w == 4 ? 500 : 0, kExposure / 10));
+  }
+  EXPECT_GT(judge_channel(even, none)->probability, 3 * judge_channel(heaped, none)->probability);
+}
+
+TEST(PortCounts, ALinkThatTrainedMakesItsCounterLessBelieved) {
+  std::vector counts{counted(ChannelId(0), CounterKind::frames, 50)};
+  const double before = judge_channel(counts, {})->probability;
+  counts[0].link_event = true;
+  EXPECT_LT(judge_channel(counts, {})->probability, before / 2);
+}
+
+TEST(PortCounts, WhatCannotBeOrIsOldIsPassedOverWithItsReason) {
+  const auto bad = [](auto change) {
+    auto count = counted(ChannelId(0), CounterKind::frames, 50);
+    change(count);
+    EXPECT_NE(why_unusable(count), nullptr);
+    EXPECT_FALSE(judge_channel(std::vector{count}, {}));
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  bad([](ChannelCount& it) { it.exposure = 0; });
+  bad([&](ChannelCount& it) { it.exposure = nan; });
+  bad([&](ChannelCount& it) { it.gain.frames_per_error = nan; });
+  bad([](ChannelCount& it) { it.gain.frames_per_error = -1; });
+  bad([](ChannelCount& it) { it.gain.frames_per_error = 1e-320; });
+  bad([](ChannelCount& it) { it.gain.spread = 1e200; });
+  bad([](ChannelCount& it) { it.errors = ~std::uint64_t{0}; });
+  bad([](ChannelCount& it) { it.kind = CounterKind::discards; });
+  bad([](ChannelCount& it) { it.period = seconds(15), it.age = seconds(31); });
+}
+
+TEST(PortCounts, HugeCountsGiveProbabilitiesAndNoOtherNumbers) {
+  for (const double exposure : {1.0, 1e3, 1e24})
+    for (const std::uint64_t errors : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 53}) {
+      const std::vector counts{counted(ChannelId(0), CounterKind::codewords, errors, exposure),
+                               counted(ChannelId(0), CounterKind::frames, errors, exposure)};
+      if (why_unusable(counts[0])) continue;
+      const auto judged = judge_channel(counts, {1e6, 3, 1e-6});
+      EXPECT_TRUE(judged->probability >= 0 && judged->probability <= 1) << exposure << " " << errors;
+      EXPECT_TRUE(judged->low <= judged->loss && judged->loss <= judged->high);
+    }
+}
+
+TEST(PortCounts, AWindowThatIsTinyBesideAnotherGivesProbabilitiesToo) {
+  const std::vector counts{counted(ChannelId(0), CounterKind::frames, 1'000, 1e3),
+                           counted(ChannelId(0), CounterKind::frames, 0, 1e24)};
+  const auto judged = judge_channel(counts, {});
+  EXPECT_TRUE(judged->probability >= 0 && judged->probability <= 1);
+}
+
+TEST(PortCounts, WithoutAnErrorNothingIsAddedToTheSearchForLosses) {
+  CountedRun run;
+  run.count(CounterKind::frames, 0);
+  EXPECT_THAT(counted_nats(run.fabric, run.seen), IsEmpty());
+  EXPECT_THAT(run.diagnosed().counters, IsEmpty());
+}
+
+TEST(PortCounts, AnUnknownChannelIsPassedOver) {
+  CountedRun run;
+  run.seen.counts.push_back(counted(ChannelId(1'000'000), CounterKind::frames, 50));
+  EXPECT_THAT(run.diagnosed().counters, IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::diagnosis
