@@ -272,8 +272,8 @@ TEST(Sweep, InterruptedEarlyInALongOneNamesWhatItSaw) {
   auto command = lab.start(words);
   const auto agent = child_with_word(command.pid(), "host2");
   ASSERT_TRUE(agent);
-  // Five seconds of probes at 1,500 a second, and some of what comes after them.
-  ASSERT_TRUE(probes_from(*agent, 9'500));
+  // Five seconds of probes and echoes, at 1,500 a second each, and some of what comes after them.
+  ASSERT_TRUE(probes_from(*agent, 20'000));
   command.signal(SIGINT);
   const auto answer = command.wait(kLimit);
   EXPECT_EQ(answer.status, 130) << answer.errors;
