@@ -103,6 +103,10 @@ void print_version() {
 }
 
 int unknown_command(std::string_view name) {
+  if (name.starts_with('-')) {
+    print_stderr("weft: unknown option '{}' before a command\ntry: weft --help\n", name);
+    return kExitUsage;
+  }
   std::vector<std::string_view> names;
   for (const Command& command : commands())
     if (!command.hidden) names.push_back(command.name);

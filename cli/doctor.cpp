@@ -30,6 +30,7 @@ constexpr const char* kExamples =
     "  weft doctor --hosts \"$SLURM_JOB_NODELIST\" --launcher srun\n"
     "  weft doctor --fabric cluster.yaml --all     # its hosts, against the file\n"
     "  weft doctor --fabric cluster.yaml --quiet   # one line, for monitoring\n"
+    "  weft doctor --fabric cluster.yaml -o csv > hosts.csv\n"
     "  weft doctor --lab -o json\n";
 
 std::string last_line(std::string text) {
@@ -68,12 +69,21 @@ AskedHost asked_host(std::string name, const run::HostAnswer& answer, std::uint3
 }
 
 int print(const po::variables_map& values, const DoctorReport& report) {
-  if (wants_json(values).value_or(false))
-    fmt::print("{}", report::doctor_json(report, stamp_now()));
-  else if (values.count("quiet"))
-    fmt::print("{}", report::doctor_line(report));
-  else
-    fmt::print("{}", report::doctor_table(report, table_style(values)));
+  const auto text = [&] {
+    if (values.count("quiet")) return report::doctor_line(report);
+    switch (read_output_format(values).value_or(OutputFormat::table)) {
+      case OutputFormat::json:
+        return report::doctor_json(report, stamp_now());
+      case OutputFormat::jsonl:
+        return files::json_lines(report::doctor_rows(report));
+      case OutputFormat::csv:
+        return files::csv_text(report::doctor_rows(report));
+      case OutputFormat::table:
+        break;
+    }
+    return report::doctor_table(report, table_style(values));
+  };
+  fmt::print("{}", text());
   return exit_status(report.verdict());
 }
 
@@ -246,7 +256,6 @@ int doctor_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (parser.help_was_asked(*values)) return kExitHealthy;
-  if (const auto json = wants_json(*values); !json) return report(json.error());
   if (const auto known = check_verdict_options(*values); !known) return report(known.error());
   if (const auto style = read_progress_style(*values); !style) return report(style.error());
   const auto limits = read_limits(*values);

@@ -43,15 +43,16 @@ std::string head(const std::string& name, std::string_view summary, const Manual
                      stamp.date, stamp.version, escaped(name), escaped(summary));
 }
 
-/// Each line of the usage is a form of its own.
+/// Each line of the usage is a form of its own; a long one is broken at blanks, and nowhere else.
 std::string synopsis(std::string_view usage) {
-  std::string out = ".SH SYNOPSIS\n.nf\n";
+  std::string out = ".SH SYNOPSIS\n.nh\n.na\n";
   while (!usage.empty()) {
     const auto line = usage.substr(0, usage.find('\n'));
     usage.remove_prefix(std::min(line.size() + 1, usage.size()));
     out += escaped(line.substr(std::min(line.find_first_not_of(' '), line.size()))) + "\n";
+    if (!usage.empty()) out += ".br\n";
   }
-  return out + ".fi\n";
+  return out + ".hy\n.ad\n";
 }
 
 std::string example_lines(std::string_view examples) {

@@ -58,7 +58,7 @@ class MutedFabric {
 
 Result<std::string> place_of(const po::variables_map& values) {
   const auto place = text_option(values, "place");
-  if (!place) return fail(ErrorKind::usage, "which link or node? as in: weft mute add leaf1--spine2 ...");
+  if (!place) return fail(ErrorKind::usage, "which link or node? expected one, as leaf1--spine2");
   return *place;
 }
 

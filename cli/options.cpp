@@ -66,6 +66,11 @@ void describe_argument(const po::value_semantic& semantic, OptionText& text) {
     text.usual = std::string(shown.substr(at + 3, shown.size() - at - 4));
 }
 
+/// What is wrong, and how the command is used, in lines for a terminal.
+tl::unexpected<Error> misused(std::string_view what, const std::string& usage) {
+  return fail(ErrorKind::usage, "{}\n{}", what, fit_prose("usage: " + usage, kUsageIndent));
+}
+
 /// The words as program_options reads them; an Error that says what is wrong and how the command is used.
 Result<po::parsed_options> words_of(const Arguments& arguments, const po::options_description& all,
                                     const po::positional_options_description& positional,
@@ -76,12 +81,12 @@ Result<po::parsed_options> words_of(const Arguments& arguments, const po::option
       return fail(ErrorKind::usage, "{}: expected a number from 0 on", *wrong);
     return words;
   } catch (const po::unknown_option& error) {
-    return fail(ErrorKind::usage, "{}\nusage: {}", describe_unknown(error, all), usage);
+    return misused(describe_unknown(error, all), usage);
   } catch (const po::too_many_positional_options_error&) {
-    return fail(ErrorKind::usage, "too many words without an option's name in '{}'\nusage: {}",
-                fmt::join(arguments, " "), usage);
+    return misused(fmt::format("too many words without an option's name in '{}'", fmt::join(arguments, " ")),
+                   usage);
   } catch (const po::error& error) {
-    return fail(ErrorKind::usage, "{}\nusage: {}", error.what(), usage);
+    return misused(error.what(), usage);
   }
 }
 
@@ -177,7 +182,7 @@ Result<po::variables_map> OptionParser::parse(const Arguments& arguments) const 
     po::store(words, values);
     po::notify(values);
   } catch (const po::error& error) {
-    return fail(ErrorKind::usage, "{}\nusage: {}", error.what(), usage_);
+    return misused(error.what(), usage_);
   }
   if (help_was_asked(values)) fmt::print("{}", help_page());
   return values;

@@ -18,7 +18,7 @@ std::string color_of(const po::variables_map& values) {
 }  // namespace
 
 void add_verdict_options(po::options_description& options, bool rows) {
-  rows ? add_rows_option(options) : add_output_option(options);
+  add_rows_option(options);
   options.add_options()("quiet", "one line for monitoring: a Nagios plug-in's, with performance data")(
       "all", "every finding: without it a summary and the twenty that hurt most")(
       "color", po::value<std::string>()->value_name("auto|always|never"),

@@ -8,7 +8,7 @@
 
 namespace weft::cli {
 
-/// -o, --quiet, --all, --color. `rows`: of a run, with -o jsonl and csv and --metrics-file.
+/// -o, --quiet, --all, --color. `rows`: of a run, for --metrics-file too.
 void add_verdict_options(po::options_description& options, bool rows = true);
 /// Error: usage.
 Result<void> check_verdict_options(const po::variables_map& values);

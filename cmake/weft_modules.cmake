@@ -338,6 +338,10 @@ function(weft_package_test)
            COMMAND ${CMAKE_SOURCE_DIR}/tests/package/install_test.sh ${CMAKE_BINARY_DIR})
   set_tests_properties("tests/package: installs in a fresh root, and the demo runs there"
                        PROPERTIES TIMEOUT 900 LABELS lab SKIP_RETURN_CODE 77)
+  add_test(NAME "tests/package: what is installed into a prefix runs from wherever it is"
+           COMMAND ${CMAKE_SOURCE_DIR}/tests/package/prefix_test.sh ${CMAKE_BINARY_DIR})
+  set_tests_properties("tests/package: what is installed into a prefix runs from wherever it is"
+                       PROPERTIES TIMEOUT 300 LABELS lab)
 endfunction()
 
 function(weft_summary)

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "balancer/export/target.hpp"
+#include "topology/findings/observation.hpp"
 
 namespace weft::exports {
 namespace {
@@ -25,6 +26,18 @@ std::string_view take_word(std::string_view& line) {
   const auto word = line.substr(0, end);
   line.remove_prefix(std::min(end + 1, line.size()));
   return word;
+}
+
+bool tells_of_miswiring(const blacklist::Fault& fault) {
+  return fault.cause == Cause::down && std::ranges::any_of(fault.evidence, [](const std::string& line) {
+           return line.ends_with(kMiswired);
+         });
+}
+
+/// What a fault is for a job on its hosts. A cable that leads elsewhere than the fabric file says carries
+/// packets all the same: the job runs, by ways that are not the planned ones.
+Verdict for_jobs(const blacklist::Fault& fault) {
+  return fault.verdict == Verdict::failed && tells_of_miswiring(fault) ? Verdict::degraded : fault.verdict;
 }
 
 /// The verdicts of hosts as they are gathered: of each the worst.
@@ -93,7 +106,7 @@ class DiagnosisReader {
     const auto text = fmt::format("{}: {}{}{}", blacklist::name_of(fabric_, fault.subject).name,
                                   weft::to_string(fault.cause), fault.evidence.empty() ? "" : ", ",
                                   fault.evidence.empty() ? "" : fault.evidence.front());
-    for (const NodeId host : effect.hosts) verdicts_.worsen(host, fault.verdict, text);
+    for (const NodeId host : effect.hosts) verdicts_.worsen(host, for_jobs(fault), text);
   }
 
   /// A cable of a host that is congested is no fault of it.
@@ -133,7 +146,7 @@ class DiagnosisReader {
 std::size_t failed_faults(const Fabric& fabric, const Evidence& evidence) {
   std::set<NodeId> nodes;
   for (const blacklist::Fault& fault : evidence.faults) {
-    if (fault.verdict != Verdict::failed) continue;
+    if (for_jobs(fault) != Verdict::failed) continue;
     const auto* node = std::get_if<NodeId>(&fault.subject);
     const bool is_leaf = node && !fabric.is_host(*node);
     for (const NodeId host : effect_of(fabric, fault.subject, blacklist::NicAction::host).hosts)

@@ -197,4 +197,15 @@ std::string doctor_json(const DoctorReport& report, const files::DocumentStamp& 
   return files::document_text(tree) + "\n";
 }
 
+files::RowSet doctor_rows(const DoctorReport& report) {
+  files::RowSet set{.columns = {"host", "verdict", "trouble", "what", "example", "evidence", "do"},
+                    .rows = {}};
+  for (const DoctorFinding& finding : report.findings)
+    for (const std::string& host : finding.hosts)
+      set.rows.push_back({host, std::string(to_string(finding.verdict)),
+                          std::string(to_string(finding.trouble)), finding.what, finding.hosts.front(),
+                          finding.evidence, finding.remedy});
+  return set;
+}
+
 }  // namespace weft::report

@@ -6,6 +6,7 @@
 
 #include "collectors/report/table.hpp"
 #include "topology/files/document.hpp"
+#include "topology/files/row_text.hpp"
 #include "topology/findings/host_trouble.hpp"
 
 namespace weft::report {
@@ -17,5 +18,9 @@ std::string doctor_table(const DoctorReport& report, const TableStyle& style = {
 std::string doctor_line(const DoctorReport& report);
 
 std::string doctor_json(const DoctorReport& report, const files::DocumentStamp& stamp);
+
+/// A row a finding and host, what hurts most first; none where nothing was found. What is told of several
+/// hosts, the evidence and the remedy, speaks of the first of them (`example`).
+files::RowSet doctor_rows(const DoctorReport& report);
 
 }  // namespace weft::report

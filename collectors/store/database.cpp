@@ -127,6 +127,9 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
                   std::generic_category().message(errno));
     }
   } else if (std::error_code failed; !std::filesystem::is_regular_file(path, failed)) {
+    if (failed == std::errc::permission_denied)
+      return fail(ErrorKind::permission, "{}: this user may not read it: {}", path.string(),
+                  failed.message());
     return fail(ErrorKind::not_found, "{}: there is no such database", path.string());
   }
   Database database(path);

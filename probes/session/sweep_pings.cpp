@@ -28,6 +28,7 @@ constexpr std::uint32_t kMaxPackets = 20'000;
 constexpr std::uint32_t kPacketsOverDeadWays = 50;  // all of them lost: more would say no more
 constexpr std::size_t kMaxSized = 64;               // ways on which sizes are tried
 constexpr std::size_t kPingsPerHypothesis = 8;
+constexpr double kFirstLook = 5;  // seconds of probes, after which a sweep that is cut short knows something
 
 /// Packets each ping may send so that the busiest NIC is done in `seconds`.
 std::uint32_t packets_for(const std::vector<plan::PlannedPing>& pings, double packets_per_second,
@@ -39,6 +40,22 @@ std::uint32_t packets_for(const std::vector<plan::PlannedPing>& pings, double pa
   return static_cast<std::uint32_t>(std::clamp(packets, double{kMinPackets}, double{kMaxPackets}));
 }
 
+/// The shares of `seconds` in which pings of so many packets each are sent: of kFirstLook, and then each as
+/// long as all before it. A sweep that is cut short knows what came of those that are over. So few packets
+/// that a part would tell nothing stay together, and so does what takes no longer than the default's.
+std::vector<double> parts_of(double seconds, double packets) {
+  if (seconds < 3 * kFirstLook) return {1};
+  std::vector<double> parts;
+  double done = 0;
+  for (double part = kFirstLook; seconds - done - part >= kFirstLook; part = done) {
+    if (packets * part < kMinPackets * seconds) break;
+    parts.push_back(part / seconds);
+    done += part;
+  }
+  parts.push_back(1 - done / seconds);
+  return parts;
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
@@ -46,12 +63,13 @@ std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
   results_->learner.narrow_ended();
   pings_ = plan_pings(results_->learner);
   const double small_per_second = in_->options.probes_per_second;
+  const bool mads = in_->options.mads_alone;
+  const double share = mads ? kMadShare : kSmallShare;
+  const double seconds = in_->options.budget_seconds(share);
   std::vector<std::unique_ptr<Stage>> stages;
-  if (in_->options.mads_alone) {
-    stages.push_back(stage(pings_, mad::kMadProbeSize, small_per_second, kMadShare));
-    return stages;
-  }
-  stages.push_back(stage(pings_, kSmallProbe, small_per_second, kSmallShare));
+  for (const double part : parts_of(seconds, packets_for(pings_, small_per_second, seconds)))
+    stages.push_back(stage(pings_, mads ? mad::kMadProbeSize : kSmallProbe, small_per_second, share * part));
+  if (mads) return stages;
   auto alive = pings_;
   std::erase_if(alive, [](const plan::PlannedPing& ping) { return !ping.reached; });
   stages.push_back(stage(alive, kLarge, large_probes_per_second(), kLargeShare));

@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/help_text.hpp"
+#include "cli/pages.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
@@ -54,6 +55,20 @@ TEST(CommandLine, AnswersATypoWithTheNearestCommand) {
   expect_refused({"swep"}, "did you mean 'sweep'");
   expect_refused({"sweep", "--budgt", "3s"}, "did you mean '--budget'");
   expect_refused({"simulate", "--zzz"}, "unknown option '--zzz'");
+}
+
+TEST(CommandLine, AnOptionWithoutACommandIsCalledOne) {
+  expect_refused({"--fabric", "f.yaml"}, "unknown option '--fabric' before a command");
+}
+
+TEST(CommandLine, TheUsageThatAnswersAMistakeFitsATerminal) {
+  for (const CommandPage& page : command_pages()) {
+    Arguments words = page.words;
+    words.emplace_back("--no-such-option");
+    const auto outcome = weft_called(words);
+    EXPECT_EQ(outcome.status, 64) << page.title();
+    EXPECT_LE(longest_line(outcome.err), kHelpColumns) << outcome.err;
+  }
 }
 
 TEST(CommandLine, HelpOfACommandIsItsOwn) {

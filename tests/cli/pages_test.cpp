@@ -114,6 +114,9 @@ TEST(ManualPages, HoldEveryOptionAndAreCleanToMan) {
     const ScratchFile file(text);
     if (mandoc) {
       EXPECT_EQ(out_of({"mandoc", "-Tlint", "-Wwarning", file.path()}), "") << page.title();
+      const ScratchFile head(text.substr(0, text.find(".SH DESCRIPTION")));
+      std::istringstream lines(out_of({"mandoc", "-Tascii", head.path()}));
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kHelpColumns) << line;
     }
   }
   const ScratchFile overview(manual_overview(pages, kStamp));

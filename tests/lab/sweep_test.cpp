@@ -264,5 +264,24 @@ TEST(Sweep, InterruptedWhileItProbesLeavesTheLabAsItWas) {
   expect_no_trace(lab, before, probing.command, probing.children);
 }
 
+TEST(Sweep, InterruptedEarlyInALongOneNamesWhatItSaw) {
+  const SweepLab lab;
+  lab.fault("leaf1--spine1", {"--loss", "30", "--from", "leaf1"});
+  auto words = lab.sweep_words("none", "10m");
+  words.emplace_back("--progress=plain");
+  auto command = lab.start(words);
+  const auto agent = child_with_word(command.pid(), "host2");
+  ASSERT_TRUE(agent);
+  // Five seconds of probes and echoes, at 1,500 a second each, and some of what comes after them.
+  ASSERT_TRUE(probes_from(*agent, 20'000));
+  command.signal(SIGINT);
+  const auto answer = command.wait(kLimit);
+  EXPECT_EQ(answer.status, 130) << answer.errors;
+  const auto document = Json::parse(answer.output);
+  EXPECT_EQ(document["coverage"]["cut_short"], "interrupted");
+  EXPECT_THAT(answer.output, HasSubstr("leaf1->spine1"))
+      << "or the channel behind it: of two leaves all took both";
+}
+
 }  // namespace
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/clean_document.hpp"
+#include "topology/findings/observation.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::exports {
@@ -129,6 +130,22 @@ TEST(Gate, MoreFaultsThanHostsMayBeDrainedAreLikelierAnError) {
     EXPECT_THAT(said(document, host),
                 StartsWith("unknown 7 faults of hosts at once, likelier an error (6 are believed): host"));
   EXPECT_THAT(said(document, "host8"), StartsWith("healthy "));
+}
+
+TEST(Gate, AMiswiredCableKeepsNoJobFromItsHost) {
+  auto document = clean_document(fabric());
+  for (int host = 1; host <= 8; ++host) {
+    document.links.push_back(link(fmt::format("host{}--leaf1", host).c_str(), Verdict::failed));
+    document.links.back().cause = Cause::down;
+    document.links.back().evidence = {fmt::format("96 traces enter leaf2 from host{}{}", host, kMiswired)};
+  }
+  EXPECT_THAT(said(document, "host1"), StartsWith("degraded host1: down, 96 traces"))
+      << "packets pass; and eight of them are no error of the sweep";
+  document.links[0].evidence = {"38 of 38 lost"};
+  EXPECT_THAT(said(document, "host1"), StartsWith("failed host1"));
+  document.links[0].cause = Cause::loss;
+  document.links[0].evidence = {"38 of 100 lost", fmt::format("96 traces{}", kMiswired)};
+  EXPECT_THAT(said(document, "host1"), StartsWith("failed host1")) << "it loses packets too";
 }
 
 TEST(Gate, ALeafThatIsDownIsOneFaultOfAllItsHosts) {

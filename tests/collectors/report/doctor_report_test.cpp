@@ -42,6 +42,17 @@ TEST(DoctorLine, OfAHealthyFleetIsOkWithItsFigures) {
   EXPECT_THAT(line, HasSubstr("| hosts=8 failed=0 degraded=0 not_asked=0 findings=0\n"));
 }
 
+TEST(DoctorRows, AreOneAFindingAndHost) {
+  const auto report = report_of({finding(1, Verdict::failed), finding(3)});
+  const auto csv = files::csv_text(doctor_rows(report));
+  EXPECT_THAT(csv, StartsWith("host,verdict,trouble,what,example,evidence,do\nh1,failed,mtu_differs,"));
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 1 + 3);
+  EXPECT_THAT(csv,
+              HasSubstr("\nh3,degraded,mtu_differs,the MTU of eth3 is 1500,h1,on most hosts it is 4200,"));
+  EXPECT_EQ(std::ranges::count(files::json_lines(doctor_rows(report)), '\n'), 4);
+  EXPECT_EQ(files::json_lines(doctor_rows(report_of({}))), "");
+}
+
 TEST(DoctorLine, CountsAHostThatGaveNoReportAsNotAsked) {
   DoctoredFleet fleet;
   fleet.silence(0, 255, "ssh: connect to host gpu1 port 22: No route to host");

@@ -51,6 +51,21 @@ TEST_F(SweepOfOnePath, ProbesWithSmallAndWithLargePackets) {
   EXPECT_GT(sent.back(), Bytes(4000));
 }
 
+TEST_F(SweepOfOnePath, OfALongBudgetTheFirstProbesAreOverAfterSeconds) {
+  in_.options.budget = std::chrono::seconds(100);
+  in_.options.probes_per_second = 200;
+  const auto stages = SweepPings(in_, results_).probe();
+  ASSERT_EQ(stages.size(), 5u);  // of small packets 5, 5, 10 and 15 s; then the large ones
+  std::vector<std::uint32_t> small;
+  for (const auto& stage : stages)
+    for (const WorkItem& item : stage->next_wave())
+      for (const auto& spec : std::get<datapath::PingRequest>(item.work).specs)
+        if (item.nic == from_ && spec.size == kSmallProbe) small.push_back(spec.count);
+  EXPECT_EQ(small, (std::vector<std::uint32_t>{1000, 1000, 2000, 3000})) << "7,000 in all, as in one piece";
+  in_.options.probes_per_second = 1;
+  EXPECT_EQ(SweepPings(in_, results_).probe().size(), 2u) << "so few packets that parts would tell nothing";
+}
+
 TEST_F(SweepOfOnePath, OfManagementDatagramsThereIsOneSizeAndNoLoad) {
   in_.options.mads_alone = true;
   in_.options.load = LoadLevel::full;
