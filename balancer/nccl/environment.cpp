@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "balancer/steer/label_list.hpp"
 #include "topology/base/whole_number.hpp"
 
 namespace weft::nccl {
@@ -13,10 +14,12 @@ std::string text_of(const char* name) {
 }
 
 Environment read_environment() {
-  Environment read{.directory = text_of("WEFT_NCCL_DIR"), .rank = {}};
+  Environment read{.directory = text_of("WEFT_NCCL_DIR"), .rank = {}, .job = {}};
   // torchrun, Open MPI, PMIx, MPICH, Slurm.
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (!read.rank) read.rank = parse_whole_number<std::uint32_t>(text_of(name));
+  for (const char* name : steer::kJobVariables)
+    if (read.job.empty()) read.job = text_of(name);
   return read;
 }
 
