@@ -121,11 +121,12 @@ Result<void> read_qps(const std::vector<std::string>& places, nccl::HangInput& i
     for (const fs::path& file : files) {
       const std::string name = outside_text(file.string());
       const auto text = files::read_text_file(file, kMaxFileBytes);
-      auto table = text ? nccl::parse_qp_table(*text, name) : Result<nccl::QpTable>(pass_on(text));
-      if (table)
-        input.qps.push_back(*std::move(table));
+      auto tables =
+          text ? nccl::parse_qp_tables(*text, name) : Result<std::vector<nccl::QpTable>>(pass_on(text));
+      if (tables)
+        std::ranges::move(*tables, std::back_inserter(input.qps));
       else
-        input.lost.push_back({"queue pairs", std::nullopt, outside_text(table.error().message)});
+        input.lost.push_back({"queue pairs", std::nullopt, outside_text(tables.error().message)});
     }
   }
   return {};
@@ -178,7 +179,7 @@ OptionParser nccl_hang_options() {
       "ras", po::value<std::string>()->value_name("HOST:PORT|FILE"),
       "NCCL's RAS: asked at this address (its usual port is 28028), or a saved answer")(
       "qps", po::value<std::vector<std::string>>()->composing()->value_name("FILE|DIR"),
-      "tables of queue pairs (weft.qps/1); two of a host, some seconds apart, tell what moves")(
+      "tables of queue pairs, of weft nccl qps -o json; two of a host, some seconds apart, tell what moves")(
       "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric file, to name links")(
       "paths", po::value<std::string>()->value_name("PATHS.json"),
       "which path each label takes: a map of weft trace -o json");

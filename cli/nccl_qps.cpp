@@ -1,7 +1,6 @@
 // `weft nccl qps`: the queue pairs of a job's processes on this host, as libweft-nccl.so tells them.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "balancer/steer/process_qps.hpp"
@@ -10,17 +9,16 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
+#include "collectors/nccl/qp_table.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/file_text.hpp"
-#include "topology/files/json_text.hpp"
 #include "topology/os/wall_clock.hpp"
 
 namespace weft::cli {
 namespace {
 
-constexpr Bytes kMaxFile(std::int64_t{8} << 20);
 constexpr int kMaxReads = 20;  // of one that its process is writing
 constexpr std::chrono::milliseconds kNap{5};
 constexpr std::size_t kMaxFiles = 1024;  // a host has 8 to 16 processes of a job
@@ -31,30 +29,11 @@ Result<steer::ProcessQps> read_process(const std::filesystem::path& path) {
   Result<steer::ProcessQps> read = fail(ErrorKind::internal, "");
   for (int turn = 0; turn < kMaxReads && !read; ++turn) {
     if (turn > 0) std::this_thread::sleep_for(kNap);
-    WEFT_TRY(const auto bytes, files::read_text_file(path, kMaxFile));
+    WEFT_TRY(const auto bytes, files::read_text_file(path, kMaxProcessFile));
     read = steer::decode_qps(std::as_bytes(std::span(bytes)));
   }
   if (!read) return pass_on(read, outside_text(path.string()));
   return read;
-}
-
-/// `is_asked`: somebody says that there is one.
-Result<std::vector<std::filesystem::path>> files_of(const std::string& place, bool is_asked) {
-  std::error_code error;
-  if (!is_asked && !std::filesystem::exists(place, error)) return std::vector<std::filesystem::path>();
-  if (!std::filesystem::is_directory(place, error)) return std::vector<std::filesystem::path>{place};
-  std::vector<std::filesystem::path> found;
-  for (auto entry = std::filesystem::directory_iterator(place, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    if (entry->path().extension() != ".qps") continue;
-    if (found.size() == kMaxFiles)
-      return fail(ErrorKind::invalid_input, "{}: more than {} files of processes", outside_text(place),
-                  kMaxFiles);
-    found.push_back(entry->path());
-  }
-  if (error) return fail(ErrorKind::permission, "{}: {}", outside_text(place), error.message());
-  std::ranges::sort(found);
-  return found;
 }
 
 std::string state_of(const steer::QpRecord& qp) {
@@ -69,7 +48,10 @@ std::string state_of(const steer::QpRecord& qp) {
 void print_process(const steer::ProcessQps& process, Nanoseconds now) {
   std::string line = fmt::format("process {}, {}", process.pid, process.program);
   if (process.rank) line += fmt::format(", rank {}", *process.rank);
+  if (!process.host.empty()) line += fmt::format(", on {}", process.host);
   line += process.generation == 0 ? ": no labels" : fmt::format(": labels of list {}", process.generation);
+  if (process.generation != 0 && process.list_written.count() > 0 && now > process.list_written)
+    line += fmt::format(", written {} ago", readable(now - process.list_written));
   if (now - process.written > kSilent)
     line += fmt::format("; it has told nothing for {}", readable(now - process.written));
   print_wrapped(line);
@@ -88,46 +70,54 @@ void print_process(const steer::ProcessQps& process, Nanoseconds now) {
   if (!table.empty()) fmt::print("{}", table.text(terminal_columns()));
 }
 
-files::DocumentTree tree_of(const steer::QpRecord& qp) {
-  files::DocumentTree tree{{"device", qp.device},
-                           {"qp", qp.number.value()},
-                           {"peer_qp", qp.peer_number.value()},
-                           {"from", steer::gid_text(qp.own)},
-                           {"to", steer::gid_text(qp.peer)},
-                           {"role", to_string(qp.role)},
-                           {"label_by", to_string(qp.source)},
-                           {"bytes", qp.bytes},
-                           {"under_way", qp.under_way},
-                           {"stalled_ns", qp.stalled.count()},
-                           {"errors", qp.errors},
-                           {"moves", qp.moves}};
-  if (qp.label) tree["label"] = qp.label->value();
-  if (qp.move != steer::Move::none) tree["move"] = to_string(qp.move);
-  return tree;
+std::optional<IpAddress> address_of(const steer::Gid& gid) {
+  const auto address = IpAddress::parse(steer::gid_text(gid));
+  return address ? std::optional(*address) : std::nullopt;
+}
+
+nccl::QpRecord record_of(const steer::ProcessQps& process, const steer::QpRecord& qp) {
+  nccl::QpRecord made{.pid = process.pid, .rank = process.rank, .number = qp.number};
+  made.peer_number = qp.peer_number;
+  made.gid = address_of(qp.own);
+  made.peer_gid = address_of(qp.peer);
+  made.label = qp.label;
+  made.bytes = qp.bytes;
+  made.outstanding = qp.under_way;
+  // The first of its queue has been under way for so long at least.
+  if (qp.under_way > 0) made.oldest = qp.stalled;
+  made.quiet = qp.quiet;
+  made.busy = qp.busy;
+  made.errors = qp.errors;
+  made.timeout = qp.timeout;
+  made.retries = qp.retries;
+  made.device = qp.device;
+  made.role = to_string(qp.role);
+  made.label_by = to_string(qp.source);
+  made.moves = qp.moves;
+  made.move = to_string(qp.move);
+  return made;
+}
+
+nccl::QpTable table_of(const steer::ProcessQps& process) {
+  nccl::QpTable table{.host = process.host, .at = process.written, .pid = process.pid};
+  table.program = process.program;
+  table.list = process.generation;
+  table.left_out = process.left_out;
+  table.note = process.note;
+  for (const auto& qp : process.qps) table.qps.push_back(record_of(process, qp));
+  return table;
 }
 
 void print_document(const std::vector<steer::ProcessQps>& processes) {
-  files::DocumentTree json = files::stamped_tree("weft.nccl_qps/1", stamp_now());
-  auto& all = json["processes"] = files::DocumentTree::array();
-  for (const auto& process : processes) {
-    files::DocumentTree one{{"pid", process.pid},
-                            {"program", process.program},
-                            {"list", process.generation},
-                            {"told_ns", process.written.count()},
-                            {"left_out", process.left_out}};
-    if (process.rank) one["rank"] = *process.rank;
-    if (!process.note.empty()) one["note"] = process.note;
-    auto& qps = one["qps"] = files::DocumentTree::array();
-    for (const auto& qp : process.qps) qps.push_back(tree_of(qp));
-    all.push_back(std::move(one));
-  }
-  fmt::print("{}\n", files::document_text(json));
+  std::vector<nccl::QpTable> tables;
+  for (const auto& process : processes) tables.push_back(table_of(process));
+  fmt::print("{}", nccl::qp_tables_json(tables, stamp_now()));
 }
 
 Result<void> print_qps(const po::variables_map& values) {
   WEFT_TRY(const auto json, wants_json(values));
   const auto place = nccl_directory(values, "place");
-  WEFT_TRY(const auto paths, files_of(place, values.count("place") != 0));
+  WEFT_TRY(const auto paths, process_files(place, values.count("place") != 0));
   std::vector<steer::ProcessQps> processes;
   std::optional<Error> trouble;
   for (const auto& path : paths) {
@@ -154,6 +144,24 @@ Result<void> print_qps(const po::variables_map& values) {
 }
 
 }  // namespace
+
+Result<std::vector<std::filesystem::path>> process_files(const std::string& place, bool is_asked) {
+  std::error_code error;
+  if (!is_asked && !std::filesystem::exists(place, error)) return std::vector<std::filesystem::path>();
+  if (!std::filesystem::is_directory(place, error)) return std::vector<std::filesystem::path>{place};
+  std::vector<std::filesystem::path> found;
+  for (auto entry = std::filesystem::directory_iterator(place, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() != ".qps") continue;
+    if (found.size() == kMaxFiles)
+      return fail(ErrorKind::invalid_input, "{}: more than {} files of processes", outside_text(place),
+                  kMaxFiles);
+    found.push_back(entry->path());
+  }
+  if (error) return fail(ErrorKind::permission, "{}: {}", outside_text(place), error.message());
+  std::ranges::sort(found);
+  return found;
+}
 
 OptionParser nccl_qps_options() {
   OptionParser parser(

@@ -2,10 +2,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <span>
 
 #include "balancer/assign/assignment_reader.hpp"
-#include "balancer/steer/label_list.hpp"
+#include "balancer/steer/process_qps.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
 #include "cli/options.hpp"
@@ -17,6 +20,8 @@
 namespace weft::cli {
 namespace {
 
+/// Far above what steps of one reach, and below what forged bytes may say.
+constexpr std::uint64_t kMaxGeneration = ~std::uint64_t{0} >> 1U;
 constexpr Bytes kMaxAssignment(std::int64_t{1} << 30);
 
 /// Between two NICs the label of each queue pair: of who sends, or of who answers.
@@ -60,7 +65,7 @@ Result<steer::LabelList> make_list(const files::FabricFile& file,
     WEFT_TRY(auto plan, plan_addresses(file.fabric, file.lab.family));
     planned = std::move(plan.book);
   }
-  steer::LabelList list{.generation = static_cast<std::uint64_t>(os::wall_now().count()), .pairs = {}};
+  steer::LabelList list{.pairs = {}, .written = os::wall_now()};
   std::size_t without = 0;
   for (const auto& [key, by_qp] : labels_of(phases)) {
     auto labels = all_labels(by_qp);
@@ -82,6 +87,38 @@ Result<steer::LabelList> make_list(const files::FabricFile& file,
   return list;
 }
 
+/// Above every list that is there, or in force in a process: no clock decides which is the later one.
+Result<std::uint64_t> next_generation(const std::string& directory) {
+  std::uint64_t last = 0;
+  const auto note = [&](std::string_view bytes, std::size_t at) {
+    if (bytes.size() <= at) return;
+    const auto generation = steer::peek_generation(std::as_bytes(std::span(bytes.substr(at))));
+    last = std::max(last, generation.value_or(0));
+  };
+  if (const auto labels = files::read_text_file(directory + "/labels", kMaxProcessFile)) note(*labels, 0);
+  WEFT_TRY(const auto paths, process_files(directory, false));
+  for (const auto& path : paths) {
+    const auto bytes = files::read_text_file(path, kMaxProcessFile);
+    if (!bytes) continue;  // it has ended
+    note(*bytes, steer::kLabelsAt);
+    if (const auto process = steer::decode_qps(std::as_bytes(std::span(*bytes))))
+      last = std::max(last, process->generation);
+  }
+  if (last >= kMaxGeneration)
+    return fail(ErrorKind::invalid_input,
+                "{}: a list there has number {}: none can be above it; remove the file of that list",
+                outside_text(directory), last);
+  return last + 1;
+}
+
+/// As the option says, or as the processes of the job that this runs within call it. Empty: of any job.
+std::string job_of(const po::variables_map& values) {
+  if (const auto named = text_option(values, "job")) return *named;
+  for (const char* name : steer::kJobVariables)
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  return {};
+}
+
 Result<void> steer_job(const po::variables_map& values) {
   const auto path = text_option(values, "assignment");
   const auto fabric_path = text_option(values, "fabric");
@@ -92,15 +129,18 @@ Result<void> steer_job(const po::variables_map& values) {
     return fail(ErrorKind::not_supported, "labels of InfiniBand (DLIDs) are not given to jobs yet");
   WEFT_TRY(const auto text, files::read_text_file(*path, kMaxAssignment));
   WEFT_TRY(const auto phases, assign::parse_assignment(file.fabric, text, outside_text(*path)));
-  WEFT_TRY(const auto list, make_list(file, phases));
-  WEFT_TRY(const auto bytes, steer::encode_labels(list));
+  WEFT_TRY(auto list, make_list(file, phases));
   const auto directory = nccl_directory(values, "dir");
+  WEFT_TRY(list.generation, next_generation(directory));
+  list.job = job_of(values);
+  WEFT_TRY(const auto bytes, steer::encode_labels(list));
   mkdir(directory.c_str(), S_IRWXU);  // where it is not there
   // Of root, for a job of another user: it is no secret.
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   WEFT_TRY_VOID(os::write_whole_file(directory + "/labels", content, os::kReadByAll, os::Existing::replaced));
-  fmt::print("{} pairs of NICs have their labels in {}: list {}\n", list.pairs.size(),
-             outside_text(directory), list.generation);
+  fmt::print("{} pairs of NICs have their labels in {}: list {}{}\n", list.pairs.size(),
+             outside_text(directory), list.generation,
+             list.job.empty() ? "" : ", of job " + outside_text(list.job));
   return {};
 }
 
@@ -108,7 +148,7 @@ Result<void> steer_job(const po::variables_map& values) {
 
 OptionParser nccl_steer_options() {
   OptionParser parser(
-      "weft nccl steer ASSIGNMENT.json --fabric FABRIC.yaml [--dir DIR]",
+      "weft nccl steer ASSIGNMENT.json --fabric FABRIC.yaml [--dir DIR] [--job ID]",
       "Gives the labels of an assignment of `weft balance` to a job's processes on this "
       "host: those that start "
       "take them, and the\nqueue pairs of those that run move while they live. Run it as the "
@@ -119,7 +159,10 @@ OptionParser nccl_steer_options() {
                                  "of weft balance -o json")(
       "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric of the assignment")(
       "dir", po::value<std::string>()->value_name("DIR"),
-      "the job's directory; without: WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm");
+      "the job's directory; without: WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm")(
+      "job", po::value<std::string>()->value_name("ID"),
+      "the job whose processes alone take them; without: WEFT_NCCL_JOB, SLURM_JOB_ID, PBS_JOBID or "
+      "LSB_JOBID, else any");
   parser.positional("assignment", 1);
   parser.command_line_only({"assignment"});
   return parser;

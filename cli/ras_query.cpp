@@ -4,13 +4,18 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <sstream>
+#include <vector>
 
+#include "topology/base/ip.hpp"
 #include "topology/os/file_descriptor.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::cli {
 namespace {
@@ -18,6 +23,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kUsualPort = "28028";  // NCCL_RAS_ADDR
+constexpr std::chrono::seconds kMaxLookUp(10);    // two servers, 5 s each (resolv.conf(5))
+constexpr Bytes kMaxLookedUp(65'536);
+constexpr std::size_t kMaxTried = 4;  // addresses of a name
 constexpr std::chrono::seconds kMaxConnect(5);
 constexpr std::chrono::seconds kMaxGreeting(2);  // for the answer to SET FORMAT, a line
 constexpr std::chrono::seconds kMaxAnswer(20);   // RAS itself waits 5 s for a process that is silent
@@ -36,16 +44,35 @@ bool wait_for(int socket, short events, Clock::time_point until) {
   }
 }
 
+/// The addresses of a name, by a child: a resolver may take minutes, and cannot be told to stop.
+Result<std::vector<std::string>> addresses_of(const std::string& host) {
+  if (IpAddress::parse(host)) return std::vector{host};
+  const auto told = os::run_strange_program({"getent", "ahosts", "--", host}, "", kMaxLookUp, kMaxLookedUp);
+  if (!told)
+    return fail(told.error().kind == ErrorKind::timeout ? ErrorKind::timeout : ErrorKind::absent,
+                "RAS: {}: no address is found (getent ahosts {})", host, host);
+  std::vector<std::string> all;
+  std::istringstream lines(*told);
+  for (std::string line; std::getline(lines, line);) {
+    std::string address = line.substr(0, line.find(' '));
+    if (IpAddress::parse(address) && std::ranges::find(all, address) == all.end() && all.size() < kMaxTried)
+      all.push_back(std::move(address));
+  }
+  if (all.empty()) return fail(ErrorKind::absent, "RAS: {}: it has no address", host);
+  return all;
+}
+
 Result<os::FileDescriptor> connect_to(const RasPlace& place) {
+  WEFT_TRY(const auto addresses, addresses_of(place.host));
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  if (const int status = getaddrinfo(place.host.c_str(), place.port.c_str(), &hints, &list); status != 0)
-    return fail(ErrorKind::absent, "RAS: {}: {}", place.host, gai_strerror(status));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(list, freeaddrinfo);
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;  // asks nobody
   std::string why = "no address";
-  for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
+  for (const std::string& address : addresses) {
+    addrinfo* list = nullptr;
+    if (getaddrinfo(address.c_str(), place.port.c_str(), &hints, &list) != 0) continue;
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> at(list, freeaddrinfo);
     os::FileDescriptor socket(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0) return socket;
     int error = errno;

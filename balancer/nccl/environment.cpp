@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "balancer/steer/label_list.hpp"
 #include "topology/base/whole_number.hpp"
 
 namespace weft::nccl {
@@ -13,11 +14,14 @@ std::string text_of(const char* name) {
 }
 
 Environment read_environment() {
-  Environment read{.directory = text_of("WEFT_NCCL_DIR"), .tuner = text_of("WEFT_NCCL_TUNER")};
+  Environment read{
+      .directory = text_of("WEFT_NCCL_DIR"), .rank = {}, .job = {}, .tuner = text_of("WEFT_NCCL_TUNER")};
   read.profile_every = parse_whole_number<std::uint32_t>(text_of("WEFT_NCCL_PROFILE")).value_or(0);
   // torchrun, Open MPI, PMIx, MPICH, Slurm.
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (!read.rank) read.rank = parse_whole_number<std::uint32_t>(text_of(name));
+  for (const char* name : steer::kJobVariables)
+    if (read.job.empty()) read.job = text_of(name);
   return read;
 }
 

@@ -10,6 +10,7 @@ namespace weft::nccl {
 struct Environment {
   std::string directory;              // WEFT_NCCL_DIR; empty: the library does nothing
   std::optional<std::uint32_t> rank;  // as the launcher says it
+  std::string job;                    // whose lists this process takes; empty: those of no job alone
   std::string tuner;                  // WEFT_NCCL_TUNER: a tuner table
   std::uint32_t profile_every = 0;    // WEFT_NCCL_PROFILE: of how many collectives one is told; 0: none
 };

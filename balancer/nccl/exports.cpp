@@ -34,8 +34,9 @@ void* weft_dlvsym(void* handle, const char* name, const char* version) noexcept 
   void* const instead = is_verbs ? answer_instead(name) : nullptr;
   // RTLD_NEXT depends on who calls: this must stay a jump, so that it is the program.
   if (instead == nullptr) return next(handle, name, version);
-  if (next(handle, name, version) == nullptr) return nullptr;
-  weft::nccl::note_verbs_library(handle);
+  const void* const own = next(handle, name, version);
+  if (own == nullptr) return nullptr;
+  weft::nccl::note_verbs_library(handle, own);
   return instead;
 }
 

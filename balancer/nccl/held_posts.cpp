@@ -27,7 +27,6 @@ struct HeldPosts::Kept {
 HeldPosts::HeldPosts(const QueueRoom& room)
     : room_{std::clamp<std::uint32_t>(room.posts, 1, kMaxPosts),
             std::clamp<std::uint32_t>(room.pieces, 1, kMaxPieces), std::min(room.inline_bytes, kMaxInline)},
-      limit_(room_.posts),
       kept_(std::make_unique<Kept>()) {
   kept_->posts.resize(room_.posts);
   kept_->pieces.resize(std::size_t{room_.posts} * room_.pieces);
@@ -36,24 +35,21 @@ HeldPosts::HeldPosts(const QueueRoom& room)
 
 HeldPosts::~HeldPosts() = default;
 
-void HeldPosts::leave_room_for(std::uint64_t under_way) noexcept {
-  limit_ = room_.posts - static_cast<std::uint32_t>(std::min<std::uint64_t>(under_way, room_.posts));
-}
-
 int HeldPosts::take(ibv_send_wr* chain, ibv_send_wr** bad) noexcept {
   for (ibv_send_wr* post = chain; post != nullptr; post = post->next) {
     if (bad != nullptr) *bad = post;
-    if (used_ >= limit_) return ENOMEM;
+    if (used_ == room_.posts) return ENOMEM;
+    const std::size_t at = (first_ + used_) % room_.posts;
     if (post->num_sge < 0 || static_cast<std::uint32_t>(post->num_sge) > room_.pieces) return EINVAL;
-    ibv_sge* pieces = &kept_->pieces[used_ * room_.pieces];
+    ibv_sge* pieces = &kept_->pieces[at * room_.pieces];
     std::copy_n(post->sg_list, post->num_sge, pieces);
-    ibv_send_wr& copy = kept_->posts[used_];
+    ibv_send_wr& copy = kept_->posts[at];
     copy = *post;
     copy.next = nullptr;
     copy.sg_list = pieces;
     if ((post->send_flags & IBV_SEND_INLINE) != 0) {
       // The program may write over it as soon as it was posted.
-      std::byte* const data = kept_->inline_data.data() + used_ * room_.inline_bytes;
+      std::byte* const data = kept_->inline_data.data() + at * room_.inline_bytes;
       std::size_t size = 0;
       for (int i = 0; i < post->num_sge; ++i) {
         if (pieces[i].length > room_.inline_bytes - size) return EINVAL;
@@ -69,10 +65,9 @@ int HeldPosts::take(ibv_send_wr* chain, ibv_send_wr** bad) noexcept {
 }
 
 int HeldPosts::give(const std::function<int(ibv_send_wr*)>& post) {
-  int error = 0;
-  for (std::size_t i = 0; i < used_ && error == 0; ++i) error = post(&kept_->posts[i]);
-  used_ = 0;
-  return error;
+  for (; used_ > 0; --used_, first_ = (first_ + 1) % room_.posts)
+    if (const int error = post(&kept_->posts[first_]); error != 0) return error;
+  return 0;
 }
 
 }  // namespace weft::nccl

@@ -1,6 +1,6 @@
 // HeldPosts: what a program posts to a queue pair while its label changes, kept with all that it points to
-// and posted afterwards in the same order. It has room for as much as the queue pair's send queue, which is
-// empty then; nothing is allocated while it takes.
+// and posted afterwards in the same order, as the send queue has room. It holds as many as that queue;
+// nothing is allocated while it takes.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +26,19 @@ class HeldPosts {
   HeldPosts(const HeldPosts&) = delete;
   HeldPosts& operator=(const HeldPosts&) = delete;
 
-  /// As ibv_post_send: 0; ENOMEM where the send queue would be full, EINVAL for what it would not take, with
-  /// `bad` the first that is not taken.
+  /// As ibv_post_send: 0; ENOMEM where it is full, EINVAL for what the send queue would not take, with `bad`
+  /// the first that is not taken.
   int take(ibv_send_wr* chain, ibv_send_wr** bad) noexcept;
-  /// So many posts are in the queue already: it holds that many fewer.
-  void leave_room_for(std::uint64_t under_way) noexcept;
   std::size_t size() const { return used_; }
-  /// Gives each to `post` in order, until that refuses one (not 0); what it said then.
+  /// Gives each to `post` in order, until that refuses one (not 0); what it said then. That one and those
+  /// behind it stay.
   int give(const std::function<int(ibv_send_wr*)>& post);
 
  private:
   struct Kept;
   QueueRoom room_;
-  std::uint32_t limit_ = 0;  // posts
   std::unique_ptr<Kept> kept_;
+  std::size_t first_ = 0;
   std::size_t used_ = 0;
 };
 

@@ -4,8 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cctype>
+
+#include "topology/base/outside_text.hpp"
 
 namespace weft::nccl {
 namespace {
@@ -29,34 +30,90 @@ Result<void> check_owner(const os::FileDescriptor& file, const std::string& path
   return {};
 }
 
-std::optional<std::uint64_t> newer(const os::FileDescriptor& file, std::size_t at, std::uint64_t in_force) {
-  if (!file) return std::nullopt;
-  const auto generation = steer::peek_generation(read_at(file, steer::kLabelHeader, at));
-  return generation && *generation > in_force ? generation : std::nullopt;
+std::string name_part(std::string text) {
+  for (char& c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
+  return text.empty() ? "host" : text;
+}
+
+/// The first eight digits of the kernel's boot, which two hosts of one name differ in.
+std::string boot_part() {
+  const os::FileDescriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  char digits[9] = "00000000";
+  if (file) static_cast<void>(!read(file.get(), digits, 8));
+  return name_part(digits);
+}
+
+/// Two pods of a host may both have a process 1: their pid namespaces differ (namespaces(7)).
+std::string process_part() {
+  struct stat about {};
+  const bool is_known = stat("/proc/self/ns/pid", &about) == 0;
+  return std::to_string(is_known ? about.st_ino : 0) + "-" + std::to_string(getpid());
 }
 
 }  // namespace
 
-JobFiles::JobFiles(std::string directory)
-    : directory_(std::move(directory)), own_path_(directory_ + "/" + std::to_string(getpid()) + ".qps") {
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+JobFiles::JobFiles(std::string directory, std::string job)
+    : directory_(std::move(directory)),
+      job_(outside_text(job)),  // as lists have it
+      own_path_(directory_ + "/" + name_part(host_name()) + "-" + boot_part() + "-" + process_part() +
+                ".qps") {
   mkdir(directory_.c_str(), S_IRWXU);
-  unlink(own_path_.c_str());  // of a process that had this number before
+  // Of this boot, pid namespace and pid: a process that is no more, or this one before exec.
+  unlink(own_path_.c_str());
   own_ = os::FileDescriptor(
       open(own_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
 }
 
-Result<std::optional<steer::LabelList>> JobFiles::read_labels(std::uint64_t in_force) const {
+Result<steer::LabelList> JobFiles::read_list(const os::FileDescriptor& file, std::size_t at,
+                                             const std::string& path) const {
+  WEFT_TRY_VOID(check_owner(file, path));
+  auto list = steer::decode_labels(read_at(file, steer::kMaxLabelBytes, at));
+  if (!list) return pass_on(list, path);
+  if (!list->job.empty() && list->job != job_)
+    return fail(ErrorKind::invalid_input, "{}: list {} is of job {}, and this process of {}", path,
+                list->generation, list->job, job_.empty() ? "none" : job_);
+  return list;
+}
+
+/// A bad one is read again each time: it may be half written.
+void JobFiles::look_at(Source& source, const os::FileDescriptor& file, std::size_t at,
+                       const std::string& path) {
+  auto header = file ? read_at(file, steer::kLabelHeader, at) : std::vector<std::byte>();
+  const bool is_there = steer::peek_generation(header).has_value();
+  if (is_there && source.list && header == source.header) return;
+  source = {};
+  if (!is_there) return;
+  auto list = read_list(file, at, path);
+  if (list)
+    source.list = std::move(*list);
+  else
+    source.note = list.error().message;
+  source.header = std::move(header);
+}
+
+std::optional<steer::LabelList> JobFiles::read_labels(std::uint64_t in_force) {
   const std::string path = directory_ + "/labels";
   const os::FileDescriptor common(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  const auto for_all = newer(common, 0, in_force);
-  const auto for_us = newer(own_, steer::kLabelsAt, in_force);
-  if (!for_all && !for_us) return std::optional<steer::LabelList>();
-  const bool ours = for_us.value_or(0) > for_all.value_or(0);
-  if (!ours) WEFT_TRY_VOID(check_owner(common, path));
-  auto list = steer::decode_labels(ours ? read_at(own_, steer::kMaxLabelBytes, steer::kLabelsAt)
-                                        : read_at(common, steer::kMaxLabelBytes, 0));
-  if (!list) return pass_on(list, ours ? own_path_ : path);
-  return std::optional(std::move(*list));
+  look_at(common_, common, 0, path);
+  look_at(for_us_, own_, steer::kLabelsAt, own_path_);
+  const Source* best = nullptr;
+  for (Source* source : {&common_, &for_us_}) {
+    if (!source->list) continue;
+    const auto generation = source->list->generation;
+    source->note = generation < in_force
+                       ? fmt::format("{}: list {} is older than list {}, which is in force",
+                                     source == &common_ ? path : own_path_, generation, in_force)
+                       : "";
+    if (generation > in_force && (best == nullptr || generation > best->list->generation)) best = source;
+  }
+  return best == nullptr ? std::nullopt : best->list;
 }
 
 void JobFiles::write(const steer::ProcessQps& process) const {
@@ -67,7 +124,11 @@ void JobFiles::write(const steer::ProcessQps& process) const {
 }
 
 void JobFiles::remove() const {
-  if (own_) unlink(own_path_.c_str());
+  struct stat here {};
+  struct stat ours {};
+  if (own_ && fstat(own_.get(), &ours) == 0 && lstat(own_path_.c_str(), &here) == 0 &&
+      here.st_dev == ours.st_dev && here.st_ino == ours.st_ino)
+    unlink(own_path_.c_str());
 }
 
 }  // namespace weft::nccl

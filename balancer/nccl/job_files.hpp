@@ -1,7 +1,8 @@
 // The files by which a job's process and an agent of its host know of each other, in a directory of the job's
-// user: `labels`, what all processes of the job on this host are told, and `PID.qps`, what one process tells,
-// with room for labels of its own. They are read and written by calls and not mapped: whoever cuts a mapped
-// file short kills the job.
+// user: `labels`, what all processes of the job on this host are told, and HOST-BOOT-NAMESPACE-PID.qps, what
+// one process tells, with room for labels of its own. They are read and written by calls and not mapped:
+// whoever cuts a mapped file short kills the job. Any call here may hang (NFS): none is made with a lock
+// held, nor by a thread of the job.
 #pragma once
 
 #include <string>
@@ -14,23 +15,41 @@ namespace weft::nccl {
 class JobFiles {
  public:
   /// Makes the directory and the process's file; where that fails the process is not seen, and reads labels
-  /// still.
-  explicit JobFiles(std::string directory);
+  /// still. `job`: whose lists it takes.
+  JobFiles(std::string directory, std::string job);
   ~JobFiles() = default;
   JobFiles(const JobFiles&) = delete;
   JobFiles& operator=(const JobFiles&) = delete;
 
-  /// The list of the higher generation that is above `in_force`. Absent: there is none. An error says why one
-  /// is not taken: what it is, or that its file is of another user or may be written by others.
-  Result<std::optional<steer::LabelList>> read_labels(std::uint64_t in_force) const;
+  /// The good list of the highest generation above `in_force`; absent: there is none. A bad list hides no
+  /// good one.
+  std::optional<steer::LabelList> read_labels(std::uint64_t in_force);
+  /// Why a list that is there is not in force: what it is, that its file is of another user or may be written
+  /// by others, that it is of another job or too old. Empty: there is no such list.
+  std::string note() const { return common_.note.empty() ? for_us_.note : common_.note; }
   void write(const steer::ProcessQps& process) const;
-  /// At the end of a process that ends by itself.
+  /// At the end of a process that ends by itself; a file that is another's by now stays.
   void remove() const;
 
  private:
+  struct Source {
+    std::vector<std::byte> header;         // as last read; empty: there is no list
+    std::optional<steer::LabelList> list;  // the good one
+    std::string note;
+  };
+  void look_at(Source& source, const os::FileDescriptor& file, std::size_t at, const std::string& path);
+  Result<steer::LabelList> read_list(const os::FileDescriptor& file, std::size_t at,
+                                     const std::string& path) const;
+
   std::string directory_;
+  std::string job_;
   std::string own_path_;
   os::FileDescriptor own_;
+  Source common_;
+  Source for_us_;
 };
+
+/// Of this machine, as processes in this container see it.
+std::string host_name();
 
 }  // namespace weft::nccl

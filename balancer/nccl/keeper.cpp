@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "balancer/nccl/environment.hpp"
 #include "probes/packet/roce.hpp"
@@ -22,25 +23,24 @@ void before_fork() {
 void after_fork() {
   if (Keeper* keeper = the_keeper.load()) keeper->after_fork();
 }
+/// With a keeper of its own, at the first call that needs one. The parent's is neither used nor freed: its
+/// locks, and those of its queue pairs, are as the fork found them.
 void in_child() {
-  if (Keeper* keeper = the_keeper.load()) {
-    keeper->after_fork();
-    keeper->start_anew();
-  }
+  if (the_keeper.exchange(nullptr) != nullptr) qp_table().clear();
 }
 
-/// Null: nothing is to be done in this process.
+/// Null: nothing is to be done in this process. Never destroyed: its threads may run while the process exits.
 Keeper* keeper(const VerbsCalls& calls) {
-  if (environment().directory.empty()) return nullptr;
-  // Never destroyed: its thread may run while the process exits.
-  static Keeper* const kMade = [&calls] {
-    auto* made = new Keeper(calls, environment().directory);
-    the_keeper = made;
-    pthread_atfork(before_fork, after_fork, in_child);
-    return made;
-  }();
-  return kMade;
+  if (Keeper* const made = the_keeper.load(); made != nullptr || environment().directory.empty()) return made;
+  static const int kHandlers = pthread_atfork(before_fork, after_fork, in_child);
+  static_cast<void>(kHandlers);
+  auto made = std::make_unique<Keeper>(calls, environment().directory);
+  Keeper* first = nullptr;
+  return the_keeper.compare_exchange_strong(first, made.get()) ? made.release() : first;
 }
+
+constexpr std::chrono::milliseconds kMaxGoodbye{200};  // for the file to go as the process ends
+constexpr std::uint8_t kForEver = 7;                   // rnr_retry (ibv_modify_qp(3))
 
 bool is_connected_kind(const ibv_qp* qp) { return qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_UC; }
 
@@ -70,45 +70,47 @@ void process_ends() noexcept {
 }
 
 void Keeper::remove_file() {
-  const std::unique_lock lock(control_, std::try_to_lock);
-  if (lock && files_) files_->remove();
-}
-
-void Keeper::start_anew() {
-  const std::scoped_lock lock(control_);
-  qp_table().clear();
-  // Not freed, nor used again: their locks are as the fork found them.
-  all_.clear();
-  unused_.clear();
-  labels_ = {};
-  note_.clear();
-  files_.reset();
-  has_thread_ = false;
+  // The thread that ends the process may have the lock, in a handler of signals.
+  Lock lock(control_, std::try_to_lock);
+  if (!lock || !has_read_) return;
+  ends_ = true;
+  files_changed_.notify_all();
+  files_changed_.wait_for(lock, kMaxGoodbye, [this] { return has_ended_; });
 }
 
 int Keeper::modify(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   if ((mask & IBV_QP_STATE) != 0 && (mask & IBV_QP_AV) != 0 && attributes->qp_state == IBV_QPS_RTR)
     return to_receive(qp, *attributes, mask);
-  {
-    const std::scoped_lock lock(control_);
-    if (TrackedQp* tracked = find(qp)) {
+  try {
+    Lock lock(control_);
+    if (TrackedQp* tracked = find_at_rest(lock, qp)) {
+      ++tracked->state.calls;  // nothing begins to move
+      if (tracked->state.draining) static_cast<void>(end_drain(lock, *tracked, std::nullopt));
       end_move(*tracked, steer::Move::none);
-      ++tracked->state.calls;
     }
+  } catch (...) {  // no memory for an error's text
   }
   const int error = calls_.library.modify_qp(qp, attributes, mask);
-  const std::scoped_lock lock(control_);
-  if (TrackedQp* tracked = find(qp); tracked != nullptr && tracked->state.calls > 0) --tracked->state.calls;
   try {
-    if (error == 0 && (mask & IBV_QP_STATE) != 0) note_change(qp, *attributes, mask);
+    Lock lock(control_);
+    TrackedQp* const tracked = find_at_rest(lock, qp);
+    if (tracked != nullptr && tracked->state.calls > 0) --tracked->state.calls;
+    if (error == 0) note_change(lock, qp, *attributes, mask);
   } catch (...) {  // it is not followed
   }
   return error;
 }
 
-/// The program has changed its state.
-void Keeper::note_change(ibv_qp* qp, const ibv_qp_attr& attributes, int mask) {
-  TrackedQp* tracked = find(qp);
+/// The program has changed it.
+void Keeper::note_change(Lock& lock, ibv_qp* qp, const ibv_qp_attr& attributes, int mask) {
+  TrackedQp* tracked = find_at_rest(lock, qp);
+  if (tracked != nullptr) {
+    auto& state = tracked->state;
+    if ((mask & IBV_QP_TIMEOUT) != 0) state.record.timeout = attributes.timeout;
+    if ((mask & IBV_QP_RETRY_CNT) != 0) state.record.retries = attributes.retry_cnt;
+    if ((mask & IBV_QP_RNR_RETRY) != 0) state.retries_for_ever = attributes.rnr_retry == kForEver;
+  }
+  if ((mask & IBV_QP_STATE) == 0) return;
   if (attributes.qp_state == IBV_QPS_INIT || attributes.qp_state == IBV_QPS_RESET) {
     if (tracked != nullptr) forget(*tracked);
     if (attributes.qp_state == IBV_QPS_INIT)
@@ -120,10 +122,20 @@ void Keeper::note_change(ibv_qp* qp, const ibv_qp_attr& attributes, int mask) {
 
 int Keeper::destroy(ibv_qp* qp) {
   {
-    const std::scoped_lock lock(control_);
-    if (TrackedQp* tracked = find(qp)) forget(*tracked);
+    Lock lock(control_);
+    if (TrackedQp* tracked = find_at_rest(lock, qp)) forget(*tracked);
   }
   return calls_.library.destroy_qp(qp);
+}
+
+/// Who waits here waits as long as one call of the device takes, which the kernel makes him wait anyway.
+TrackedQp* Keeper::find_at_rest(Lock& lock, const ibv_qp* qp) {
+  TrackedQp* tracked = find(qp);
+  while (tracked != nullptr && tracked->state.in_call) {
+    call_ended_.wait(lock);
+    tracked = find(qp);
+  }
+  return tracked;
 }
 
 TrackedQp* Keeper::find(const ibv_qp* qp) const {
@@ -141,7 +153,7 @@ TrackedQp* Keeper::track(ibv_qp* qp, unsigned access) {
   tracked->context = qp->context;
   tracked->number = qp->qp_num;
   tracked->qp = qp;
-  tracked->holding = false;
+  tracked->armed = tracked->holding = false;
   tracked->posted = tracked->bytes = tracked->completed = 0;
   tracked->largest = tracked->unanswered = tracked->errors = 0;
   tracked->state = {};
@@ -149,6 +161,7 @@ TrackedQp* Keeper::track(ibv_qp* qp, unsigned access) {
   const bool answers = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
   tracked->state.record.role = answers ? steer::Role::answers : steer::Role::sends;
   tracked->state.record.number = QpNum(qp->qp_num);
+  tracked->state.is_acknowledged = qp->qp_type == IBV_QPT_RC;
   all_.push_back(tracked);
   return tracked;
 }
@@ -157,8 +170,7 @@ void Keeper::forget(TrackedQp& tracked) {
   qp_table().remove(&tracked);
   {
     const std::scoped_lock lock(tracked.posting);
-    tracked.holding = false;
-    tracked.held.reset();  // they end with the queue pair
+    drop_held(tracked);  // they end with the queue pair
   }
   tracked.qp = nullptr;
   tracked.context = nullptr;
@@ -167,28 +179,26 @@ void Keeper::forget(TrackedQp& tracked) {
   changed_ = true;
 }
 
-void Keeper::open_files() {
-  if (files_) return;
-  files_ = std::make_unique<JobFiles>(directory_);
-  read_next_ = {};
-  read_labels(Clock::now());
-}
-
 int Keeper::to_receive(ibv_qp* qp, ibv_qp_attr& attributes, int mask) {
   const ibv_ah_attr as_given = attributes.ah_attr;
+  Connecting with;
   ibv_gid gid{};
-  const bool has_gid = calls_.query_gid(qp->context, as_given.port_num, as_given.grh.sgid_index, &gid) == 0;
+  if (calls_.query_gid(qp->context, as_given.port_num, as_given.grh.sgid_index, &gid) == 0) {
+    with.own.emplace();
+    std::memcpy(with.own->data(), gid.raw, with.own->size());
+  }
   TrackedQp* tracked = nullptr;
   bool is_labelled = false;
+  // Its provider, which is called from now on; not under the lock, for the linker has one, too.
+  pin_library(reinterpret_cast<const void*>(qp->context->ops.post_send));
   try {
-    const std::scoped_lock lock(control_);
-    open_files();
-    tracked = find(qp);
+    if (const auto link = rdma::link_of(qp->context, as_given.port_num)) with.link = *link;
+    Lock lock(control_);
+    start_threads(lock);
+    tracked = find_at_rest(lock, qp);
     if (tracked == nullptr) tracked = track(qp, 0);
     if (tracked == nullptr) ++left_out_;
-    steer::Gid own{};
-    std::memcpy(own.data(), gid.raw, own.size());
-    if (tracked != nullptr && has_gid) is_labelled = label_first(*tracked, own, attributes);
+    if (tracked != nullptr && with.own && with.link) is_labelled = label_first(*tracked, with, attributes);
   } catch (...) {
     attributes.ah_attr = as_given;
   }
@@ -197,10 +207,17 @@ int Keeper::to_receive(ibv_qp* qp, ibv_qp_attr& attributes, int mask) {
   attributes.ah_attr = as_given;
   if (is_refused) error = calls_.library.modify_qp(qp, &attributes, mask);
   if (tracked == nullptr) return error;
+  ibv_qp_attr now{};
+  ibv_qp_init_attr made_with{};
+  with.knows_room = calls_.library.query_qp(qp, &now, IBV_QP_CAP, &made_with) == 0;
+  with.all_signaled = made_with.sq_sig_all != 0;
+  with.room = {made_with.cap.max_send_wr, made_with.cap.max_send_sge, made_with.cap.max_inline_data};
+  ibv_qp_ex* const extended = calls_.qp_to_qp_ex == nullptr ? nullptr : calls_.qp_to_qp_ex(qp);
+  with.posts_extended = extended != nullptr && extended->wr_start != nullptr;
   try {
     const std::scoped_lock lock(control_);
     tracked->state.connected = false;
-    if (error == 0) connect(*tracked, attributes, is_labelled && !is_refused);
+    if (error == 0) connect(*tracked, with, attributes, is_labelled && !is_refused);
     if (is_refused) tracked->state.record.move = steer::Move::refused;
   } catch (...) {  // it is not followed
   }
@@ -208,14 +225,14 @@ int Keeper::to_receive(ibv_qp* qp, ibv_qp_attr& attributes, int mask) {
 }
 
 /// Puts the label of a queue pair into what its program connects it by. False: it is as the program has it.
-bool Keeper::label_first(TrackedQp& tracked, const steer::Gid& own, ibv_qp_attr& attributes) {
+bool Keeper::label_first(TrackedQp& tracked, const Connecting& with, ibv_qp_attr& attributes) {
   ibv_ah_attr& to = attributes.ah_attr;
   auto& state = tracked.state;
-  state.record.own = own;
+  state.record.own = *with.own;
   std::memcpy(state.record.peer.data(), to.grh.dgid.raw, state.record.peer.size());
-  const bool is_roce = to.dlid == 0;
+  const bool is_roce = with.link == rdma::LinkKind::ethernet;
   state.dlid = is_roce ? std::nullopt : std::optional(Lid(to.dlid));
-  state.is_flush = is_roce && state.record.peer == own;
+  state.is_flush = is_roce && state.record.peer == *with.own;
   if (state.is_flush) return false;
   state.connected = true;  // from now on its index is taken
   state.index = free_index(tracked);
@@ -227,13 +244,14 @@ bool Keeper::label_first(TrackedQp& tracked, const steer::Gid& own, ibv_qp_attr&
   if (has_own || !label) return false;
   state.tried = labels_.generation;
   state.peer_lids = pair->peer_lids;
-  const auto set = rdma::set_label(to, *label, pair->peer_lids);
+  const auto set = rdma::set_label(to, *with.link, *label, pair->peer_lids);
   if (set) state.wanted = *label;
   return set.has_value();
 }
 
 /// It is ready to receive, from who `attributes` (the program's) say.
-void Keeper::connect(TrackedQp& tracked, const ibv_qp_attr& attributes, bool is_labelled) {
+void Keeper::connect(TrackedQp& tracked, const Connecting& with, const ibv_qp_attr& attributes,
+                     bool is_labelled) {
   ibv_qp* const qp = tracked.qp;
   if (tracked.state.is_flush) return forget(tracked);
   auto& record = tracked.state.record;
@@ -251,27 +269,18 @@ void Keeper::connect(TrackedQp& tracked, const ibv_qp_attr& attributes, bool is_
         given != 0 ? given : packet::default_flow_label(record.number, record.peer_number);
     record.label = PathLabel(packet::udp_port_of(flow_label).value());
   }
-  see_queue(tracked, qp);
-  tracked.state.progress = Clock::now();
+  see_queue(tracked, with);
+  tracked.state.progress = tracked.state.looked = tracked.state.posted_at = Clock::now();
   changed_ = true;
-  start_thread();
 }
 
 /// From now on its posts and completions are seen.
-void Keeper::see_queue(TrackedQp& tracked, ibv_qp* qp) {
-  ibv_qp_attr now{};
-  ibv_qp_init_attr made_with{};
-  const bool knows_room = calls_.library.query_qp(qp, &now, IBV_QP_CAP, &made_with) == 0;
-  if (knows_room) {
-    tracked.all_signaled = made_with.sq_sig_all != 0;
-    tracked.state.room = {made_with.cap.max_send_wr, made_with.cap.max_send_sge,
-                          made_with.cap.max_inline_data};
-  }
-  ibv_qp_ex* const extended = calls_.qp_to_qp_ex == nullptr ? nullptr : calls_.qp_to_qp_ex(qp);
-  tracked.post = wrap_context(qp->context);
-  // Held posts need the room of its queue.
-  tracked.state.unseen =
-      !knows_room || tracked.post == nullptr || (extended != nullptr && extended->wr_start != nullptr);
+void Keeper::see_queue(TrackedQp& tracked, const Connecting& with) {
+  tracked.all_signaled = with.all_signaled;
+  tracked.state.room = with.room;
+  tracked.post = wrap_context(tracked.context);
+  // Held posts need the room of its queue; where the link is not known neither is the label.
+  tracked.state.unseen = !with.knows_room || !with.link || tracked.post == nullptr || with.posts_extended;
   if (tracked.post != nullptr && !qp_table().insert(&tracked)) tracked.state.unseen = true;
 }
 

@@ -1,15 +1,19 @@
 // Keeper: gives queue pairs their labels as they become ready to receive, moves them while they live when
-// another list comes, and tells of them. The job's own calls that change a queue pair go through it; a thread
-// of its own does the rest, so that nothing of it is on the path of a message. There is one, from the first
-// such call until the process ends.
+// another list comes, and tells of them. The job's own calls that change a queue pair go through it; two
+// threads do the rest, so that nothing of it is on the path of a message: one moves, the other alone reads
+// and writes files. The lock is held for no file and for no call of the device that may wait: where a
+// directory hangs, the job goes on without labels. There is one keeper, from the first such call until the
+// process ends.
 #pragma once
 
+#include <condition_variable>
 #include <mutex>
 #include <vector>
 
 #include "balancer/nccl/job_files.hpp"
 #include "balancer/nccl/tracked_qp.hpp"
 #include "balancer/nccl/verbs_calls.hpp"
+#include "probes/rdma/relabel.hpp"
 
 struct ibv_qp_attr;
 
@@ -30,53 +34,82 @@ class Keeper {
   int modify(ibv_qp* qp, ibv_qp_attr* attributes, int mask);
   int destroy(ibv_qp* qp);
 
-  /// What the thread does, again and again; true: something moves, so soon again.
+  /// What the thread of moves does, again and again; true: something moves, so soon again.
   bool tick(Clock::time_point now);
   void remove_file();
 
-  /// Around fork: a child starts with nothing, and without the thread.
+  /// Around fork: a child has a keeper of its own, and this one stays as the fork found it.
   void before_fork() { control_.lock(); }
   void after_fork() { control_.unlock(); }
-  void start_anew();
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
+  /// What a device says of a queue pair that becomes ready to receive; asked without the lock.
+  struct Connecting {
+    std::optional<steer::Gid> own;
+    std::optional<rdma::LinkKind> link;
+    bool knows_room = false;
+    QueueRoom room;
+    bool all_signaled = false;
+    bool posts_extended = false;  // by ibv_wr_*
+  };
+
   // Calls of the job (keeper.cpp). All but modify and destroy are called under control_.
   TrackedQp* find(const ibv_qp* qp) const;
+  /// As find(), once no call of ours to the device is under way: from then on it may change, or go.
+  TrackedQp* find_at_rest(Lock& lock, const ibv_qp* qp);
   TrackedQp* track(ibv_qp* qp, unsigned access);
   void forget(TrackedQp& tracked);
   int to_receive(ibv_qp* qp, ibv_qp_attr& attributes, int mask);
-  void note_change(ibv_qp* qp, const ibv_qp_attr& attributes, int mask);
-  bool label_first(TrackedQp& tracked, const steer::Gid& own, ibv_qp_attr& attributes);
-  void connect(TrackedQp& tracked, const ibv_qp_attr& attributes, bool is_labelled);
-  void see_queue(TrackedQp& tracked, ibv_qp* qp);
-  void open_files();
+  void note_change(Lock& lock, ibv_qp* qp, const ibv_qp_attr& attributes, int mask);
+  bool label_first(TrackedQp& tracked, const Connecting& with, ibv_qp_attr& attributes);
+  void connect(TrackedQp& tracked, const Connecting& with, const ibv_qp_attr& attributes, bool is_labelled);
+  void see_queue(TrackedQp& tracked, const Connecting& with);
 
   // Lists, and what lives (keeper_moves.cpp). All under control_.
-  void read_labels(Clock::time_point now);
   std::size_t free_index(const TrackedQp& tracked) const;
   /// The label that it should have, and its list; absent: none.
   std::optional<PathLabel> label_of(const TrackedQp& tracked, const steer::PairLabels** pair) const;
-  bool step(TrackedQp& tracked, Clock::time_point now);
-  void start_move(TrackedQp& tracked, PathLabel label, Clock::time_point now);
-  void finish_move(TrackedQp& tracked, Clock::time_point now);
+  void observe(TrackedQp& tracked, Clock::time_point now);
+  bool step(Lock& lock, TrackedQp& tracked, Clock::time_point now);
+  void start_move(Lock& lock, TrackedQp& tracked, PathLabel label, Clock::time_point now);
+  void hold(TrackedQp& tracked, Clock::time_point now);
+  void continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now);
+  bool is_at_rest(TrackedQp& tracked, Clock::time_point now);
+  Result<void> end_drain(Lock& lock, TrackedQp& tracked, std::optional<PathLabel> label);
   void end_move(TrackedQp& tracked, steer::Move how);
+  void give_held(TrackedQp& tracked);
   void fail_queue_pair(TrackedQp& tracked);
-  void start_thread();
-  void publish(Clock::time_point now);
+  /// A call to the device of a queue pair that stays until it has returned, without the lock meanwhile.
+  template <class Call>
+  auto without_lock(Lock& lock, TrackedQp& tracked, Call call);
+
+  // Files and threads (keeper_files.cpp).
+  void start_threads(Lock& lock);
+  bool start_thread(void (Keeper::*work)());
+  void run_moves();
+  void run_files();
+  void exchange(JobFiles& files, Clock::time_point now);
+  steer::ProcessQps tell() const;
 
   const VerbsCalls& calls_;
   std::string directory_;
   std::mutex control_;
-  std::unique_ptr<JobFiles> files_;  // from the first that connects
+  std::condition_variable call_ended_;
+  std::condition_variable files_changed_;
   std::vector<TrackedQp*> all_;
   std::vector<TrackedQp*> unused_;
   steer::LabelList labels_;
-  std::string note_;
+  std::string note_;       // of a device
+  std::string list_note_;  // of a list
   std::uint32_t left_out_ = 0;
-  bool has_thread_ = false;
+  bool has_threads_ = false;
+  bool has_read_ = false;        // the labels, once
+  bool ends_ = false;            // the process
+  bool has_ended_ = false;       // its file is gone
   bool changed_ = false;         // since it was last told
   std::uint32_t under_way_ = 0;  // moves
-  Clock::time_point read_next_;
+  Clock::time_point read_next_;  // the labels; before the first time, until when that is waited for
   Clock::time_point told_;
 };
 

@@ -1,50 +1,48 @@
-// Lists that come, and queue pairs that move to other labels while they live.
+// Queue pairs that move to other labels while they live: who can by the device's own call; the others by a
+// hold, until what flies has ended, the drained state, and the posts that were held. Each step ends soon and
+// keeps nobody from the lock; the device is called without it.
 #include <infiniband/verbs.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <thread>
+#include <cerrno>
 
-#include "balancer/nccl/environment.hpp"
 #include "balancer/nccl/keeper.hpp"
-#include "probes/rdma/relabel.hpp"
 
 namespace weft::nccl {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTick{20};
-constexpr milliseconds kTickOfMoves{1};
-constexpr milliseconds kTell{100};
-constexpr milliseconds kRefusedList{200};  // until one that was refused is read again
 /// What flies must have ended by then: far above a round trip, below NCCL's first time-out (4.29 s).
 constexpr milliseconds kMaxHold{1000};
-/// Posts that ask for no completion have ended, where the queue pair was quiet so long.
-constexpr milliseconds kQuiet{50};
+/// For a post that asks for a completion to come: who posts such at all while it works does so within this.
+constexpr milliseconds kMaxArmed{100};
+constexpr milliseconds kAgain{500};  // until one that did not is tried again: others have their turn
 constexpr std::uint32_t kMaxUnderWay = 16;
 /// Who answers posts credits of 64 bytes at most (NCCL 2.28, net_ib.cc); who sends, chunks of data.
 constexpr std::uint32_t kMinData = 4096;
 
-/// The name of the program, as the kernel has it.
-std::string program_name() { return program_invocation_short_name; }
+// A post without a completion has ended, one way or the other, once the queue pair has tried it for as long
+// as it does: 4.096 us * 2^timeout a try, of which a device may make four times as much (IBTA vol.
+// 1, 9.7.6.1.3). Without acknowledgements (UC) it ends as it has gone out.
+constexpr double kTimeoutUnitNs = 4096;
+constexpr std::uint8_t kMaxTimeout = 31;  // of its five bits
+constexpr double kMaxOverTimeout = 4;
+constexpr milliseconds kMinQuiet{50};
+constexpr milliseconds kQuietUnacknowledged{1000};
+
+/// After so long a silence nothing is under way; absent: no silence tells.
+std::optional<Nanoseconds> quiet_of(const TrackedQp::State& state) {
+  if (!state.is_acknowledged) return kQuietUnacknowledged;
+  const auto timeout = state.record.timeout;
+  const auto retries = state.record.retries;
+  if (state.retries_for_ever || !timeout || *timeout == 0 || *timeout > kMaxTimeout || !retries)
+    return std::nullopt;
+  const double tries = kTimeoutUnitNs * static_cast<double>(1ull << *timeout) * (*retries + 1);
+  return std::max<Nanoseconds>(kMinQuiet, Nanoseconds(static_cast<std::int64_t>(kMaxOverTimeout * tries)));
+}
 
 }  // namespace
-
-void Keeper::read_labels(Clock::time_point now) {
-  if (now < read_next_) return;
-  auto list = files_->read_labels(labels_.generation);
-  if (!list) {
-    changed_ = changed_ || note_ != list.error().message;
-    note_ = list.error().message;
-    read_next_ = now + kRefusedList;
-  } else if (*list) {
-    labels_ = std::move(**list);
-    note_.clear();
-    changed_ = true;
-  }
-}
 
 std::size_t Keeper::free_index(const TrackedQp& tracked) const {
   std::vector<bool> taken(all_.size() + 1);
@@ -70,40 +68,54 @@ bool Keeper::tick(Clock::time_point now) {
   bool moves = false;
   {
     const std::scoped_lock lock(control_);
-    read_labels(now);
-    under_way_ = static_cast<std::uint32_t>(std::ranges::count_if(
-        all_, [](const auto& one) { return one->state.record.move == steer::Move::under_way; }));
+    under_way_ = static_cast<std::uint32_t>(std::ranges::count_if(all_, [](const TrackedQp* one) {
+      return one->state.giving || one->state.record.move == steer::Move::under_way;
+    }));
   }
   // The job's own calls come between two queue pairs. One that takes another's place meanwhile is seen next
   // time.
   for (std::size_t i = 0;; ++i) {
-    const std::scoped_lock lock(control_);
+    Lock lock(control_);
     if (i >= all_.size()) break;
-    moves = step(*all_[i], now) || moves;
+    moves = step(lock, *all_[i], now) || moves;
   }
-  const std::scoped_lock lock(control_);
-  if (changed_ || now - told_ >= kTell) publish(now);
   return moves;
 }
 
-/// True: it moves.
-bool Keeper::step(TrackedQp& tracked, Clock::time_point now) {
+/// How far it has come, and since when.
+void Keeper::observe(TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
-  if (!state.connected) return false;
   const auto completed = tracked.completed.load(std::memory_order_acquire);
-  if (completed != state.seen_completed || completed >= tracked.posted) {
+  const std::uint64_t posted = tracked.posted;
+  const std::uint32_t unanswered = tracked.unanswered;
+  if (completed < posted) state.record.busy += now - state.looked;
+  state.looked = now;
+  if (completed != state.seen_completed) state.completed_at = now;
+  if (completed != state.seen_completed || completed >= posted) {
     state.seen_completed = completed;
     state.progress = now;
   }
+  if (posted != state.seen_posted || unanswered != state.seen_unanswered) state.posted_at = now;
+  state.seen_posted = posted;
+  state.seen_unanswered = unanswered;
   if (state.record.role == steer::Role::answers && tracked.largest >= kMinData) {
     state.record.role = steer::Role::sends;
     state.index = free_index(tracked);
     state.tried = 0;
   }
-  if (state.record.move == steer::Move::under_way) {
-    finish_move(tracked, now);
+}
+
+/// True: it moves.
+bool Keeper::step(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
+  auto& state = tracked.state;
+  if (!state.connected || state.in_call) return state.in_call;
+  observe(tracked, now);
+  if (state.giving) {
+    give_held(tracked);
+  } else if (state.record.move == steer::Move::under_way) {
+    continue_move(lock, tracked, now);
   } else if (state.ready && state.calls == 0 && state.record.source != steer::LabelSource::program &&
-             state.tried != labels_.generation) {
+             state.tried != labels_.generation && now >= state.again) {
     const steer::PairLabels* pair = nullptr;
     const auto label = label_of(tracked, &pair);
     if (!label || label == state.record.label) {
@@ -113,47 +125,117 @@ bool Keeper::step(TrackedQp& tracked, Clock::time_point now) {
     if (under_way_ >= kMaxUnderWay) return true;  // each holds memory for a whole send queue
     state.tried = labels_.generation;
     state.peer_lids = pair->peer_lids;
-    start_move(tracked, *label, now);
+    start_move(lock, tracked, *label, now);
   }
-  return state.record.move == steer::Move::under_way;
+  return state.giving || state.record.move == steer::Move::under_way;
 }
 
-void Keeper::start_move(TrackedQp& tracked, PathLabel label, Clock::time_point now) {
+template <class Call>
+auto Keeper::without_lock(Lock& lock, TrackedQp& tracked, Call call) {
+  struct Return {
+    Keeper& keeper;
+    Lock& lock;
+    TrackedQp& tracked;
+    Return(Keeper& of, Lock& with, TrackedQp& qp) : keeper(of), lock(with), tracked(qp) {
+      tracked.state.in_call = true;
+      lock.unlock();
+    }
+    ~Return() {
+      lock.lock();
+      tracked.state.in_call = false;
+      keeper.call_ended_.notify_all();
+    }
+  };
+  const Return back(*this, lock, tracked);
+  return call();
+}
+
+void Keeper::start_move(Lock& lock, TrackedQp& tracked, PathLabel label, Clock::time_point now) {
   auto& state = tracked.state;
   state.wanted = label;
   changed_ = true;
-  if (!state.peer_lids && rdma::relabel_by_device(calls_.library, tracked.qp, label))
-    return end_move(tracked, steer::Move::done);
+  const bool is_moved = !state.dlid && without_lock(lock, tracked, [&] {
+    return rdma::relabel_by_device(calls_.library, tracked.qp, label);
+  });
+  if (is_moved) return end_move(tracked, steer::Move::done);
   if (state.unseen) return end_move(tracked, steer::Move::unseen);
+  hold(tracked, now);
+}
+
+/// From now on, where the last post asks for a completion or is so long ago that it has ended; else from
+/// behind the next that asks.
+void Keeper::hold(TrackedQp& tracked, Clock::time_point now) {
+  auto& state = tracked.state;
   auto held = std::make_unique<HeldPosts>(state.room);  // first: where there is no memory, nothing moves
-  state.held_since = now;
+  const auto quiet = quiet_of(state);
+  state.since = now;
   state.record.move = steer::Move::under_way;
   ++under_way_;
   const std::scoped_lock lock(tracked.posting);
+  const bool is_quiet = quiet && tracked.posted == state.seen_posted &&
+                        tracked.unanswered == state.seen_unanswered && now - state.posted_at >= *quiet;
   tracked.held = std::move(held);
-  tracked.holding = true;
+  tracked.holding = tracked.unanswered == 0 || is_quiet;
+  tracked.armed = state.holds = false;
+  tracked.armed = !tracked.holding;
 }
 
-void Keeper::finish_move(TrackedQp& tracked, Clock::time_point now) {
+/// What flew has ended; false: not yet, or not within its time, and then the move has ended.
+bool Keeper::is_at_rest(TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
+  bool holds = false;
   bool at_rest = false;
   {
     const std::scoped_lock lock(tracked.posting);
-    at_rest = tracked.completed.load(std::memory_order_acquire) >= tracked.posted &&
-              (tracked.unanswered == 0 || now - state.held_since >= kQuiet);
+    holds = tracked.holding;
+    at_rest = holds && tracked.completed.load(std::memory_order_acquire) >= tracked.posted;
   }
-  if (!at_rest) {
-    if (now - state.held_since >= kMaxHold) end_move(tracked, steer::Move::not_at_rest);
-    return;
+  if (holds && !state.holds) state.since = now;
+  state.holds = holds;
+  if (at_rest) return true;
+  if (now - state.since < (holds ? kMaxHold : kMaxArmed)) return false;
+  end_move(tracked, steer::Move::not_at_rest);
+  if (!holds) {
+    state.tried = 0;
+    state.again = now + kAgain;
   }
-  const auto moved = rdma::relabel(calls_.library, tracked.qp, state.wanted, state.peer_lids);
-  if (!moved) {
-    note_ = moved.error().message;
-    // Left in SQD it would take posts and never send them: the program must see that it failed.
-    const auto is = rdma::state_of_qp(calls_.library, tracked.qp);
-    if (!is || is->qp_state == IBV_QPS_SQD) fail_queue_pair(tracked);
+  return false;
+}
+
+void Keeper::continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
+  auto& state = tracked.state;
+  if (!state.draining) {
+    if (!is_at_rest(tracked, now)) return;
+    const auto drains = without_lock(lock, tracked, [&] {
+      return rdma::start_drain(calls_.library, tracked.qp, state.wanted, state.peer_lids);
+    });
+    if (!drains) {
+      note_ = drains.error().message;
+      return end_move(tracked, steer::Move::refused);
+    }
+    state.draining = true;
+    state.since = now;
   }
-  end_move(tracked, moved ? steer::Move::done : steer::Move::refused);
+  const auto drained =
+      without_lock(lock, tracked, [&] { return rdma::has_drained(calls_.library, tracked.qp); });
+  if (drained && !*drained && now - state.since < rdma::kMaxDrain) return;
+  const bool is_at_rest = drained && *drained;
+  const auto moved = end_drain(lock, tracked, is_at_rest ? std::optional(state.wanted) : std::nullopt);
+  if (!moved) note_ = moved.error().message;
+  end_move(tracked, moved && is_at_rest ? steer::Move::done : steer::Move::refused);
+}
+
+/// Out of the drained state, with the label or (absent) as it was.
+Result<void> Keeper::end_drain(Lock& lock, TrackedQp& tracked, std::optional<PathLabel> label) {
+  const auto resumed = without_lock(lock, tracked, [&] {
+    return rdma::resume(calls_.library, tracked.qp, label, tracked.state.peer_lids);
+  });
+  tracked.state.draining = false;
+  if (resumed) return resumed;
+  // Left in SQD it would take posts and never send them: the program must see that it failed.
+  const auto is = without_lock(lock, tracked, [&] { return rdma::state_of_qp(calls_.library, tracked.qp); });
+  if (!is || is->qp_state == IBV_QPS_SQD) fail_queue_pair(tracked);
+  return resumed;
 }
 
 /// What was held is posted. `none`: the program changes the queue pair itself, and it may be tried again.
@@ -168,10 +250,21 @@ void Keeper::end_move(TrackedQp& tracked, steer::Move how) {
     ++state.record.moves;
   }
   changed_ = true;
+  give_held(tracked);
+}
+
+/// The program was told that these are posted. Where the queue has no room they wait for it; where the device
+/// refuses one the program must see that the queue pair failed: in the state of error the device takes posts,
+/// and gives them back with an error.
+void Keeper::give_held(TrackedQp& tracked) {
   const std::scoped_lock lock(tracked.posting);
-  if (release(tracked) == 0) return;
-  // The program was told that these are posted: it must see that they are not.
-  fail_queue_pair(tracked);
+  int error = release(tracked);
+  if (error != 0 && error != ENOMEM) {
+    fail_queue_pair(tracked);
+    error = release(tracked);
+  }
+  tracked.state.giving = error == ENOMEM;
+  if (error != 0 && error != ENOMEM) drop_held(tracked);
 }
 
 void Keeper::fail_queue_pair(TrackedQp& tracked) {
@@ -179,57 +272,6 @@ void Keeper::fail_queue_pair(TrackedQp& tracked) {
   failed.qp_state = IBV_QPS_ERR;
   calls_.library.modify_qp(tracked.qp, &failed, IBV_QP_STATE);
   tracked.errors.fetch_add(1);
-}
-
-void Keeper::start_thread() {
-  if (has_thread_) return;
-  // Signals are the job's.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([this] {
-      for (;;) {
-        bool moves = false;
-        try {
-          moves = tick(Clock::now());
-        } catch (...) {  // no memory: later, perhaps
-        }
-        std::this_thread::sleep_for(moves ? kTickOfMoves : kTick);
-      }
-    }).detach();
-    has_thread_ = true;
-  } catch (...) {
-    note_ = "no thread can be started: queue pairs keep the labels that they begin with";
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-void Keeper::publish(Clock::time_point now) {
-  told_ = now;
-  changed_ = false;
-  steer::ProcessQps process{.pid = static_cast<std::uint32_t>(getpid()),
-                            .rank = environment().rank,
-                            .generation = labels_.generation,
-                            .written = std::chrono::system_clock::now().time_since_epoch(),
-                            .left_out = left_out_,
-                            .program = program_name(),
-                            .note = note_,
-                            .qps = {}};
-  for (const TrackedQp* tracked : all_) {
-    if (!tracked->state.connected) continue;
-    steer::QpRecord record = tracked->state.record;
-    record.bytes = tracked->bytes;
-    const std::uint64_t posted = tracked->posted;
-    const std::uint64_t completed = tracked->completed;
-    record.under_way = posted > completed ? posted - completed : 0;
-    record.stalled = record.under_way > 0 ? now - tracked->state.progress : std::chrono::nanoseconds(0);
-    record.errors = tracked->errors;
-    record.failed = record.errors > 0;
-    process.qps.push_back(std::move(record));
-  }
-  files_->write(process);
 }
 
 }  // namespace weft::nccl

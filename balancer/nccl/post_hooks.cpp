@@ -72,15 +72,11 @@ int hooked_post_send(ibv_qp* qp, ibv_send_wr* chain, ibv_send_wr** bad) noexcept
     return wrapped == nullptr ? EINVAL : wrapped->post_send.load(std::memory_order_relaxed)(qp, chain, bad);
   }
   const std::scoped_lock lock(tracked->posting);
-  if (tracked->holding) {
-    // What does not come to rest still fills the queue when the held posts follow. Posts without a completion
-    // before one with it are not counted.
-    const std::uint64_t posted = tracked->posted, completed = tracked->completed;
-    tracked->held->leave_room_for(posted - std::min(completed, posted) + tracked->unanswered);
-    return tracked->held->take(chain, bad);
-  }
+  if (tracked->holding) return tracked->held->take(chain, bad);
   const int error = tracked->post(qp, chain, bad);
   count_posts(*tracked, chain, error == 0 ? nullptr : (bad == nullptr ? chain : *bad));
+  // Its completion tells that all before it has ended, too.
+  if (tracked->armed && tracked->unanswered.load(std::memory_order_relaxed) == 0) tracked->holding = true;
   return error;
 }
 
@@ -158,15 +154,20 @@ PostSend wrap_context(ibv_context* context) noexcept {
 }
 
 int release(TrackedQp& tracked) {
-  tracked.holding = false;
-  if (tracked.held == nullptr) return 0;
-  const auto held = std::move(tracked.held);
-  return held->give([&](ibv_send_wr* post) {
+  tracked.armed = false;
+  const int error = tracked.held == nullptr ? 0 : tracked.held->give([&](ibv_send_wr* post) {
     ibv_send_wr* bad = nullptr;
-    const int error = tracked.post(tracked.qp, post, &bad);
-    count_posts(tracked, post, error == 0 ? nullptr : post);
-    return error;
+    const int refused = tracked.post(tracked.qp, post, &bad);
+    count_posts(tracked, post, refused == 0 ? nullptr : post);
+    return refused;
   });
+  if (error == 0) drop_held(tracked);
+  return error;
+}
+
+void drop_held(TrackedQp& tracked) {
+  tracked.armed = tracked.holding = false;
+  tracked.held.reset();
 }
 
 }  // namespace weft::nccl

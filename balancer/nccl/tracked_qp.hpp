@@ -48,6 +48,7 @@ struct TrackedQp {
 
   // Under `posting`, those that are atomic also read without it.
   SpinLock posting;
+  bool armed = false;  // holds from behind the next post that asks for a completion
   bool holding = false;
   bool all_signaled = false;
   std::unique_ptr<HeldPosts> held;
@@ -60,20 +61,32 @@ struct TrackedQp {
 
   // Under the keeper's lock.
   struct State {
-    bool connected = false;   // ready to receive at least
-    bool ready = false;       // to send
-    bool unseen = false;      // the program posts by ibv_wr_*
-    bool is_flush = false;    // to its own GID
-    std::uint32_t calls = 0;  // of the program that change it, under way
-    std::optional<Lid> dlid;  // that the program gave it; absent on RoCE
-    std::size_t index = 0;    // among those of its role between its two GIDs
+    bool connected = false;        // ready to receive at least
+    bool ready = false;            // to send
+    bool unseen = false;           // the program posts by ibv_wr_*
+    bool is_flush = false;         // to its own GID
+    bool is_acknowledged = true;   // RC
+    bool retries_for_ever = true;  // while the peer has no receive buffer (rnr_retry 7), or so far as we know
+    std::uint32_t calls = 0;       // of the program that change it, under way
+    bool in_call = false;          // of ours to the device, without the lock: until then it stays
+    std::optional<Lid> dlid;       // that the program gave it; absent on RoCE
+    std::size_t index = 0;         // among those of its role between its two GIDs
     QueueRoom room;
     std::uint64_t tried = 0;  // the generation whose label was tried last
+    Clock::time_point again;  // not before
     std::optional<LidRange> peer_lids;
     PathLabel wanted;
-    Clock::time_point held_since;
+    bool draining = false;    // a move that has come to SQD
+    bool giving = false;      // what was held, as the queue has room
+    Clock::time_point since;  // it is armed, holds, drains
+    bool holds = false;       // as was seen
+    std::uint64_t seen_posted = 0;
+    std::uint32_t seen_unanswered = 0;
+    Clock::time_point posted_at;  // seen to change, so not before
     std::uint64_t seen_completed = 0;
+    std::optional<Clock::time_point> completed_at;  // seen to change
     Clock::time_point progress;
+    Clock::time_point looked;
     steer::QpRecord record;
   } state;
 };
@@ -114,7 +127,10 @@ TrackedQps& qp_table() noexcept;
 /// changes.
 PostSend wrap_context(ibv_context* context) noexcept;
 
-/// Gives back what was held, under `posting`. What the device said to the first that it refused; 0: took all.
+/// Gives back what was held, under `posting`. 0: the device took all, and nothing is held any more; else what
+/// it said to the first that it refused: those that are left stay held.
 int release(TrackedQp& tracked);
+/// Nobody will post what is held; under `posting`.
+void drop_held(TrackedQp& tracked);
 
 }  // namespace weft::nccl

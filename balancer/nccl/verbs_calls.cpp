@@ -8,6 +8,7 @@ namespace weft::nccl {
 namespace {
 
 std::atomic<const VerbsCalls*> known{nullptr};
+std::atomic<void*> noted{nullptr};
 
 template <class F>
 bool find_call(void* handle, const char* name, F& place, const char* version = "IBVERBS_1.1") {
@@ -23,9 +24,10 @@ VerbsCalls* find_calls(void* handle) {
                    find_call(handle, "ibv_get_device_name", calls.library.get_device_name) &&
                    find_call(handle, "ibv_query_gid", calls.query_gid);
   if (!all) return nullptr;
+  pin_library(reinterpret_cast<const void*>(calls.library.modify_qp));
   find_call(handle, "ibv_qp_to_qp_ex", calls.qp_to_qp_ex, "IBVERBS_1.6");
-  // Not opened for this: where a job has a ConnectX, its provider is there.
-  if (void* mlx5 = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_NOLOAD); mlx5 != nullptr) {
+  // Not opened for this: where a job has a ConnectX, its provider is there, as there is a queue pair.
+  if (void* mlx5 = dlopen("libmlx5.so.1", RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE); mlx5 != nullptr) {
     rdma::find_symbol(mlx5, "mlx5dv_is_supported", calls.library.is_mlx5);
     rdma::find_symbol(mlx5, "mlx5dv_modify_qp_udp_sport", calls.library.modify_qp_udp_sport);
   }
@@ -45,13 +47,21 @@ Dlvsym next_dlvsym() noexcept {
   return kNext;
 }
 
-void note_verbs_library(void* handle) noexcept {
-  if (known.load() == nullptr) keep(find_calls(handle));
+void pin_library(const void* address) noexcept {
+  Dl_info about{};
+  if (dladdr(address, &about) != 0 && about.dli_fname != nullptr)
+    dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void note_verbs_library(void* handle, const void* function) noexcept {
+  void* none = nullptr;
+  if (noted.compare_exchange_strong(none, handle)) pin_library(function);
 }
 
 const VerbsCalls* verbs_calls() noexcept {
   if (const VerbsCalls* calls = known.load(); calls != nullptr) return calls;
-  keep(find_calls(RTLD_NEXT));  // the program is linked with it
+  if (void* handle = noted.load(); handle != nullptr) keep(find_calls(handle));
+  if (known.load() == nullptr) keep(find_calls(RTLD_NEXT));  // the program is linked with it
   if (known.load() == nullptr)
     if (void* handle = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD); handle != nullptr)
       keep(find_calls(handle));

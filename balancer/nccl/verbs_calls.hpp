@@ -20,10 +20,14 @@ struct VerbsCalls {
 using Dlvsym = void* (*)(void* handle, const char* name, const char* version) noexcept;
 Dlvsym next_dlvsym() noexcept;
 
-/// The program has libibverbs by this handle of dlopen. The first one counts.
-void note_verbs_library(void* handle) noexcept;
+/// The library that has `address` within stays loaded for good.
+void pin_library(const void* address) noexcept;
 
-/// Null: there is no libibverbs in this process.
+/// The program has libibverbs, which has `function`, by this handle of dlopen. The first one counts.
+void note_verbs_library(void* handle, const void* function) noexcept;
+
+/// Asked for by the first call that changes a queue pair: then providers are loaded. Null: there is no
+/// libibverbs in this process.
 const VerbsCalls* verbs_calls() noexcept;
 
 }  // namespace weft::nccl

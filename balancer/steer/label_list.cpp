@@ -2,15 +2,22 @@
 
 #include <algorithm>
 
+#include "topology/base/outside_text.hpp"
+
 namespace weft::steer {
 namespace {
 
-// The header, big endian: magic 8, version 4, pairs 4, generation 8, labels 4, zero 4, checksum 8, zero 8.
+// The header, big endian: magic 8, version 4, pairs 4, generation 8, labels 4, zero 4, checksum 8, written 8,
+// job 64.
 // A pair: own GID 16, peer GID 16, base LID 2 (0: RoCE), LMC 1, role 1, first label 4, labels 4, zero 4.
 constexpr std::uint64_t kMagic = 0x776566746C61622Aull;  // "weftlab*"
 constexpr std::size_t kPairSize = 48;
 constexpr std::size_t kLabelSize = 4;
 constexpr std::size_t kChecksumAt = 32;
+constexpr std::size_t kWrittenAt = 40;
+constexpr std::size_t kJobAt = 48;
+constexpr std::size_t kJobSize = 64;
+static_assert(kJobAt + kJobSize == kLabelHeader);
 constexpr std::uint8_t kMaxLmc = 7;  // IBTA vol. 1, PortInfo: three bits
 
 void store_gid(MutableByteSpan bytes, std::size_t at, const Gid& gid) {
@@ -22,9 +29,9 @@ Gid load_gid(ByteSpan bytes, std::size_t at) {
   return gid;
 }
 
-/// Of the header before the checksum and of all behind the header.
+/// Of all but itself.
 std::uint64_t checksum_of(ByteSpan bytes, std::size_t size) {
-  return checksum(bytes.subspan(kLabelHeader, size - kLabelHeader), checksum(bytes.first(kChecksumAt)));
+  return checksum(bytes.subspan(kWrittenAt, size - kWrittenAt), checksum(bytes.first(kChecksumAt)));
 }
 
 Result<void> check_pair(const PairLabels& pair) {
@@ -97,6 +104,9 @@ Result<std::vector<std::byte>> encode_labels(const LabelList& list) {
     WEFT_TRY_VOID(check_pair(pair));
     labels += pair.labels.size();
   }
+  if (list.job.size() >= kJobSize)
+    return fail(ErrorKind::invalid_input, "a job's name of {} characters: at most {}", list.job.size(),
+                kJobSize - 1);
   if (list.pairs.size() > kMaxPairs || labels > kMaxLabels)
     return fail(ErrorKind::invalid_input, "{} pairs with {} labels for one host: at most {} and {}",
                 list.pairs.size(), labels, kMaxPairs, kMaxLabels);
@@ -106,6 +116,8 @@ Result<std::vector<std::byte>> encode_labels(const LabelList& list) {
   store_be32(bytes, 12, static_cast<std::uint32_t>(list.pairs.size()));
   store_be64(bytes, 16, list.generation);
   store_be32(bytes, 24, static_cast<std::uint32_t>(labels));
+  store_be64(bytes, kWrittenAt, static_cast<std::uint64_t>(std::max<std::int64_t>(list.written.count(), 0)));
+  store_text(bytes, kJobAt, kJobSize, list.job);
   std::size_t at = kLabelHeader;
   const std::size_t first_label = at + list.pairs.size() * kPairSize;
   std::size_t next = 0;
@@ -148,7 +160,13 @@ Result<LabelList> decode_labels(ByteSpan bytes) {
     return fail(ErrorKind::invalid_input, "a label list cut short: {} bytes of {}", bytes.size(), size);
   if (checksum_of(bytes, size) != load_be64(bytes, kChecksumAt))
     return fail(ErrorKind::invalid_input, "a label list half written or changed: its checksum does not fit");
-  LabelList list{.generation = load_be64(bytes, 16)};
+  LabelList list{.generation = load_be64(bytes, 16),
+                 .pairs = {},
+                 .written = load_time(bytes, kWrittenAt),
+                 .job = load_text(bytes, kJobAt, kJobSize)};
+  // An escape is longer than what it stands for.
+  if (list.job.size() >= kJobSize)
+    return fail(ErrorKind::invalid_input, "a label list whose job is called {}", list.job);
   const ByteSpan label_bytes = bytes.subspan(kLabelHeader + pairs * kPairSize, labels * kLabelSize);
   std::size_t total = 0;
   for (std::size_t i = 0; i < pairs; ++i) {
@@ -160,6 +178,21 @@ Result<LabelList> decode_labels(ByteSpan bytes) {
     list.pairs.push_back(std::move(pair));
   }
   return list;
+}
+
+void store_text(MutableByteSpan bytes, std::size_t at, std::size_t size, std::string_view text) {
+  for (std::size_t i = 0; i < std::min(text.size(), size - 1); ++i)
+    store_u8(bytes, at + i, static_cast<std::uint8_t>(text[i]));
+}
+std::string load_text(ByteSpan bytes, std::size_t at, std::size_t size) {
+  std::string text;
+  for (std::size_t i = 0; i < size - 1 && load_u8(bytes, at + i) != 0; ++i)
+    text += static_cast<char>(load_u8(bytes, at + i));
+  return outside_text(text);
+}
+std::chrono::nanoseconds load_time(ByteSpan bytes, std::size_t at) {
+  const std::uint64_t count = load_be64(bytes, at);
+  return std::chrono::nanoseconds(count >> 63U == 0 ? static_cast<std::int64_t>(count) : 0);
 }
 
 std::uint64_t checksum(ByteSpan bytes, std::uint64_t seed) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -44,6 +45,8 @@ struct PairLabels {
 struct LabelList {
   std::uint64_t generation = 0;  // of two lists the later one has the higher
   std::vector<PairLabels> pairs;
+  std::chrono::nanoseconds written{0};  // since 1970, to be told; nothing is decided by it
+  std::string job;                      // that alone may take it, up to 63 characters; empty: any
   friend bool operator==(const LabelList&, const LabelList&) = default;
 
   /// Of the n-th queue pair (from 0) of a role between two GIDs; past the list's end it starts again. A pair
@@ -52,14 +55,17 @@ struct LabelList {
   const PairLabels* find(const Gid& own, const Gid& peer, std::optional<Lid> dlid, Role role) const;
 };
 
-inline constexpr std::uint32_t kLabelVersion = 1;
+/// By which a job's processes, and who gives them labels, call their job: ours, Slurm, PBS, LSF.
+inline constexpr std::array kJobVariables{"WEFT_NCCL_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
+
+inline constexpr std::uint32_t kLabelVersion = 2;
 inline constexpr std::size_t kMaxPairs = 4096;
 inline constexpr std::size_t kMaxLabels = 65'536;  // of all pairs
-inline constexpr std::size_t kLabelHeader = 48;
+inline constexpr std::size_t kLabelHeader = 112;
 inline constexpr std::size_t kMaxLabelBytes = kLabelHeader + kMaxPairs * 48 + kMaxLabels * 4;
 
 /// Errors: invalid_input (more pairs or labels than kMaxPairs, kMaxLabels; a label that its pair cannot
-/// have).
+/// have; a job's name that is too long).
 Result<std::vector<std::byte>> encode_labels(const LabelList& list);
 
 /// The generation that the first kLabelHeader bytes say, unproven; absent: they are no label list.
@@ -68,6 +74,13 @@ std::optional<std::uint64_t> peek_generation(ByteSpan header);
 /// Bytes behind the list do not matter. Errors: invalid_input (no label list, of another version, half
 /// written or changed: its checksum does not fit; a label that its pair cannot have).
 Result<LabelList> decode_labels(ByteSpan bytes);
+
+/// A text of at most `size` - 1 bytes, filled up with zeros; longer ones are cut. What is read is as
+/// outside_text gives it.
+void store_text(MutableByteSpan bytes, std::size_t at, std::size_t size, std::string_view text);
+std::string load_text(ByteSpan bytes, std::size_t at, std::size_t size);
+/// Nanoseconds since 1970, or none of what no clock says.
+std::chrono::nanoseconds load_time(ByteSpan bytes, std::size_t at);
 
 /// FNV-1a (Fowler, Noll and Vo), 64 bits: for what was torn, not against what was forged.
 std::uint64_t checksum(ByteSpan bytes, std::uint64_t seed = 0xCBF29CE484222325ull);

@@ -2,34 +2,43 @@
 
 #include <algorithm>
 
-#include "topology/base/outside_text.hpp"
-
 namespace weft::steer {
 namespace {
 
 // The header, big endian: magic 8, version 4, records 4, pid 4, has a rank 4, rank 4, left out 4, generation
-// 8, written 8, checksum 8, zero 8, program 64, note 160. A record: own GID 16, peer GID 16, number 4, peer
-// number 4, label 4 (all ones: absent), source 1, role 1, move 1, failed 1, bytes 8, under way 8, stalled 8,
-// errors 4, moves 4, device 16.
+// 8, written 8, checksum 8, list written 8, program 64, note 160, host 64. A record: own GID 16, peer GID 16,
+// number 4, peer number 4, label 4 (all ones: absent), source 1, role 1, move 1, failed 1, bytes 8, under way
+// 8, stalled 8, errors 4, moves 4, quiet 8, device 16, busy 8, timeout 1, retries 1 (these and quiet: all
+// ones where absent).
 constexpr std::uint64_t kMagic = 0x776566747170732Aull;  // "weftqps*"
 constexpr std::size_t kChecksumAt = 48;
 constexpr std::size_t kProgramAt = 64;
 constexpr std::size_t kProgramSize = 64;
 constexpr std::size_t kNoteAt = 128;
 constexpr std::size_t kNoteSize = 160;
+constexpr std::size_t kListWrittenAt = 56;
+constexpr std::size_t kHostAt = 288;
+constexpr std::size_t kHostSize = 64;
 constexpr std::size_t kDeviceAt = 88;
 constexpr std::size_t kDeviceSize = 16;
+constexpr std::size_t kQuietAt = 80;
+constexpr std::size_t kBusyAt = 104;
+constexpr std::size_t kTimeoutAt = 112;
+constexpr std::size_t kRetriesAt = 113;
 constexpr std::uint32_t kNoLabel = 0xFFFFFFFF;
+constexpr std::uint8_t kNone = 0xFF;
+constexpr std::uint64_t kNoTime = ~std::uint64_t{0};
+// The fields' widths in a packet's context (IBTA vol. 1, local ACK timeout and retry count).
+constexpr std::uint8_t kMaxTimeout = 31;
+constexpr std::uint8_t kMaxRetries = 7;
 
-void store_text(MutableByteSpan bytes, std::size_t at, std::size_t size, std::string_view text) {
-  for (std::size_t i = 0; i < std::min(text.size(), size - 1); ++i)
-    store_u8(bytes, at + i, static_cast<std::uint8_t>(text[i]));
+void store_time(MutableByteSpan bytes, std::size_t at, std::chrono::nanoseconds time) {
+  store_be64(bytes, at, static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0)));
 }
-std::string load_text(ByteSpan bytes, std::size_t at, std::size_t size) {
-  std::string text;
-  for (std::size_t i = 0; i < size - 1 && load_u8(bytes, at + i) != 0; ++i)
-    text += static_cast<char>(load_u8(bytes, at + i));
-  return outside_text(text);
+
+std::optional<std::uint8_t> load_small(ByteSpan bytes, std::size_t at, std::uint8_t most) {
+  const std::uint8_t value = load_u8(bytes, at);
+  return value <= most ? std::optional(value) : std::nullopt;
 }
 
 void store_gids(MutableByteSpan bytes, const QpRecord& qp) {
@@ -50,16 +59,17 @@ void encode_record(MutableByteSpan bytes, const QpRecord& qp) {
   store_u8(bytes, 47, qp.failed ? 1 : 0);
   store_be64(bytes, 48, qp.bytes);
   store_be64(bytes, 56, qp.under_way);
-  store_be64(bytes, 64, static_cast<std::uint64_t>(std::max<std::int64_t>(qp.stalled.count(), 0)));
+  store_time(bytes, 64, qp.stalled);
   store_be32(bytes, 72, qp.errors);
   store_be32(bytes, 76, qp.moves);
   store_text(bytes, kDeviceAt, kDeviceSize, qp.device);
-}
-
-/// Times come from outside: what no clock says is nothing.
-std::chrono::nanoseconds load_time(ByteSpan bytes, std::size_t at) {
-  const std::uint64_t count = load_be64(bytes, at);
-  return std::chrono::nanoseconds(count >> 63U == 0 ? static_cast<std::int64_t>(count) : 0);
+  if (qp.quiet)
+    store_time(bytes, kQuietAt, *qp.quiet);
+  else
+    store_be64(bytes, kQuietAt, kNoTime);
+  store_time(bytes, kBusyAt, qp.busy);
+  store_u8(bytes, kTimeoutAt, qp.timeout.value_or(kNone));
+  store_u8(bytes, kRetriesAt, qp.retries.value_or(kNone));
 }
 
 Result<QpRecord> decode_record(ByteSpan bytes) {
@@ -88,6 +98,10 @@ Result<QpRecord> decode_record(ByteSpan bytes) {
   qp.errors = load_be32(bytes, 72);
   qp.moves = load_be32(bytes, 76);
   qp.device = load_text(bytes, kDeviceAt, kDeviceSize);
+  if (load_be64(bytes, kQuietAt) != kNoTime) qp.quiet = load_time(bytes, kQuietAt);
+  qp.busy = load_time(bytes, kBusyAt);
+  qp.timeout = load_small(bytes, kTimeoutAt, kMaxTimeout);
+  qp.retries = load_small(bytes, kRetriesAt, kMaxRetries);
   return qp;
 }
 
@@ -138,7 +152,9 @@ std::vector<std::byte> encode_qps(const ProcessQps& process) {
   store_be32(bytes, 24, process.rank.value_or(0));
   store_be32(bytes, 28, process.left_out + static_cast<std::uint32_t>(process.qps.size() - count));
   store_be64(bytes, 32, process.generation);
-  store_be64(bytes, 40, static_cast<std::uint64_t>(std::max<std::int64_t>(process.written.count(), 0)));
+  store_time(bytes, 40, process.written);
+  store_time(bytes, kListWrittenAt, process.list_written);
+  store_text(bytes, kHostAt, kHostSize, process.host);
   store_text(bytes, kProgramAt, kProgramSize, process.program);
   store_text(bytes, kNoteAt, kNoteSize, process.note);
   for (std::size_t i = 0; i < count; ++i)
@@ -165,6 +181,8 @@ Result<ProcessQps> decode_qps(ByteSpan bytes) {
                      .generation = load_be64(bytes, 32),
                      .written = load_time(bytes, 40),
                      .left_out = load_be32(bytes, 28),
+                     .list_written = load_time(bytes, kListWrittenAt),
+                     .host = load_text(bytes, kHostAt, kHostSize),
                      .program = load_text(bytes, kProgramAt, kProgramSize),
                      .note = load_text(bytes, kNoteAt, kNoteSize),
                      .qps = {}};

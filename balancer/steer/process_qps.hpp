@@ -1,6 +1,6 @@
-// The queue pairs of one process of a job, as its interposer tells them in a file that others read: the file
-// `PID.qps` has a header, a record for each, and at kLabelsAt a label list that an agent may write for this
-// process alone. The process writes while others read: what they find torn they read again. Pure.
+// The queue pairs of one process of a job, as its interposer tells them in a file that others read: it has a
+// header, a record for each, and at kLabelsAt a label list that an agent may write for this process alone.
+// The process writes while others read: what they find torn they read again. Pure.
 #pragma once
 
 #include <chrono>
@@ -43,6 +43,10 @@ struct QpRecord {
   std::chrono::nanoseconds stalled{0};  // since anything completed, with work under way
   std::uint32_t errors = 0;
   std::uint32_t moves = 0;
+  std::chrono::nanoseconds busy{0};               // in all with work under way, as seen 50 times a second
+  std::optional<std::chrono::nanoseconds> quiet;  // since a completion; absent: there was none
+  std::optional<std::uint8_t> timeout;            // local ACK timeout, 4.096 us * 2^timeout; 0: none
+  std::optional<std::uint8_t> retries;
   std::string device;  // up to 15 characters
   friend bool operator==(const QpRecord&, const QpRecord&) = default;
 };
@@ -50,16 +54,18 @@ struct QpRecord {
 struct ProcessQps {
   std::uint32_t pid = 0;
   std::optional<std::uint32_t> rank;
-  std::uint64_t generation = 0;         // of the label list in force; 0: none
-  std::chrono::nanoseconds written{0};  // since 1970
-  std::uint32_t left_out = 0;           // queue pairs beyond kMaxQps
-  std::string program;                  // up to 63 characters
-  std::string note;                     // why a label list is not in force; up to 159 characters
+  std::uint64_t generation = 0;              // of the label list in force; 0: none
+  std::chrono::nanoseconds written{0};       // since 1970
+  std::uint32_t left_out = 0;                // queue pairs beyond kMaxQps
+  std::chrono::nanoseconds list_written{0};  // since 1970, of that list
+  std::string host;                          // as the process has its name, up to 63 characters
+  std::string program;                       // up to 63 characters
+  std::string note;                          // why a label list is not in force; up to 159 characters
   std::vector<QpRecord> qps;
   friend bool operator==(const ProcessQps&, const ProcessQps&) = default;
 };
 
-inline constexpr std::uint32_t kQpsVersion = 1;
+inline constexpr std::uint32_t kQpsVersion = 2;
 inline constexpr std::size_t kMaxQps = 8192;
 inline constexpr std::size_t kQpsHeader = 512;
 inline constexpr std::size_t kQpRecordSize = 128;

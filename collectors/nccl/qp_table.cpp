@@ -1,5 +1,6 @@
 #include "collectors/nccl/qp_table.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "topology/base/json_limits.hpp"
@@ -55,9 +56,6 @@ Result<std::string> read_name(const JsonView& object, std::string_view name) {
 
 Result<QpRecord> read_qp(const JsonView& view) {
   QpRecord made;
-  WEFT_TRY(const auto pid, view.need("pid"));
-  WEFT_TRY(made.pid, pid.count<std::uint64_t>());
-  WEFT_TRY(made.rank, read_count<Rank>(view, "rank", kMaxRank));
   WEFT_TRY(const auto number, view.need("qpn"));
   WEFT_TRY(const auto qpn, number.count<std::uint32_t>());
   if (qpn > kMaxQpNumber) return number.error("expected at most {}", kMaxQpNumber);
@@ -84,26 +82,56 @@ Result<QpRecord> read_qp(const JsonView& view) {
   WEFT_TRY(made.busy, read_time(view, "busy_ns"));
   WEFT_TRY(made.timeout, read_count<std::uint32_t>(view, "timeout", 31));  // 5 bits (IBTA, LocalAckTimeout)
   WEFT_TRY(made.retries, read_count<std::uint32_t>(view, "retries", 7));   // 3 bits
+  WEFT_TRY(made.device, read_name(view, "device"));
+  WEFT_TRY(made.role, read_name(view, "role"));
+  WEFT_TRY(made.label_by, read_name(view, "label_by"));
+  WEFT_TRY(const auto moves, read_count<std::uint64_t>(view, "moves", UINT64_MAX));
+  made.moves = moves.value_or(0);
+  WEFT_TRY(made.move, read_name(view, "move"));
   return made;
+}
+
+Result<QpTable> read_process(const JsonView& view) {
+  QpTable made;
+  WEFT_TRY(const auto host, view.need("host"));
+  WEFT_TRY(made.host, host.text());
+  WEFT_TRY(const auto at, view.need("at_ns"));
+  WEFT_TRY(const auto when, at.count<std::uint64_t>());
+  if (when > kMaxAge) return at.error("expected at most {}", kMaxAge);
+  made.at = Nanoseconds(static_cast<std::int64_t>(when));
+  WEFT_TRY(const auto pid, view.need("pid"));
+  WEFT_TRY(made.pid, pid.count<std::uint64_t>());
+  WEFT_TRY(const auto rank, read_count<Rank>(view, "rank", kMaxRank));
+  WEFT_TRY(made.program, read_name(view, "program"));
+  WEFT_TRY(made.list, read_count<std::uint64_t>(view, "list", UINT64_MAX));
+  WEFT_TRY(const auto left_out, read_count<std::uint64_t>(view, "left_out", UINT64_MAX));
+  made.left_out = left_out.value_or(0);
+  WEFT_TRY(made.note, read_name(view, "note"));
+  WEFT_TRY(const auto qps, view.need("qps"));
+  WEFT_TRY(made.qps, files::read_array<QpRecord>(qps, read_qp));
+  for (QpRecord& qp : made.qps) {
+    qp.pid = made.pid;
+    qp.rank = rank;
+  }
+  return made;
+}
+
+void put_name(files::JsonText& out, const char* name, const std::string& text) {
+  if (text.empty()) return;
+  files::put(out, R"(,"{}":)", name);
+  files::put_string(out, text);
 }
 
 void put_qp(files::JsonText& out, const QpRecord& qp) {
   const auto put_time = [&](const char* name, const std::optional<Nanoseconds>& time) {
     if (time) files::put(out, R"(,"{}":{})", name, time->count());
   };
-  const auto put_name = [&](const char* name, const std::string& text) {
-    if (text.empty()) return;
-    files::put(out, R"(,"{}":)", name);
-    files::put_string(out, text);
-  };
-  files::put(out, R"({{"pid":{})", qp.pid);
-  if (qp.rank) files::put(out, R"(,"rank":{})", *qp.rank);
-  files::put(out, R"(,"qpn":{})", qp.number.value());
+  files::put(out, R"({{"qpn":{})", qp.number.value());
   if (qp.peer_number) files::put(out, R"(,"peer_qpn":{})", qp.peer_number->value());
-  if (qp.gid) put_name("gid", to_string(*qp.gid));
-  if (qp.peer_gid) put_name("peer_gid", to_string(*qp.peer_gid));
-  put_name("nic", qp.nic);
-  put_name("peer_nic", qp.peer_nic);
+  if (qp.gid) put_name(out, "gid", to_string(*qp.gid));
+  if (qp.peer_gid) put_name(out, "peer_gid", to_string(*qp.peer_gid));
+  put_name(out, "nic", qp.nic);
+  put_name(out, "peer_nic", qp.peer_nic);
   if (qp.label) files::put(out, R"(,"label":{})", qp.label->value());
   if (!qp.path.empty()) {
     files::put(out, R"(,"path":)");
@@ -115,37 +143,62 @@ void put_qp(files::JsonText& out, const QpRecord& qp) {
   put_time("busy_ns", qp.busy);
   if (qp.timeout) files::put(out, R"(,"timeout":{})", *qp.timeout);
   if (qp.retries) files::put(out, R"(,"retries":{})", *qp.retries);
+  put_name(out, "device", qp.device);
+  put_name(out, "role", qp.role);
+  put_name(out, "label_by", qp.label_by);
+  if (qp.moves > 0) files::put(out, R"(,"moves":{})", qp.moves);
+  put_name(out, "move", qp.move);
   out.push_back('}');
+}
+
+void put_process(files::JsonText& out, const QpTable& table, std::span<const QpRecord> qps,
+                 std::uint64_t pid) {
+  files::put(out, R"({{"host":)");
+  files::put_string(out, table.host);
+  files::put(out, R"(,"at_ns":{},"pid":{})", table.at.count(), pid);
+  if (!qps.empty() && qps.front().rank) files::put(out, R"(,"rank":{})", *qps.front().rank);
+  put_name(out, "program", table.program);
+  if (table.list) files::put(out, R"(,"list":{})", *table.list);
+  if (table.left_out > 0) files::put(out, R"(,"left_out":{})", table.left_out);
+  put_name(out, "note", table.note);
+  files::put(out, R"(,"qps":)");
+  files::put_array(out, qps, [&](const QpRecord& qp) { put_qp(out, qp); });
+  out.push_back('}');
+}
+
+/// Of each process the queue pairs.
+void put_processes(files::JsonText& out, QpTable table, bool& is_first) {
+  std::ranges::stable_sort(table.qps, {}, &QpRecord::pid);
+  const std::span<const QpRecord> all(table.qps);
+  for (std::size_t from = 0, to = 0; from < all.size() || to == 0; from = to) {
+    const std::uint64_t pid = all.empty() ? table.pid : all[from].pid;
+    while (to < all.size() && all[to].pid == pid) ++to;
+    if (!is_first) out.push_back(',');
+    is_first = false;
+    put_process(out, table, all.subspan(from, to - from), pid);
+    if (all.empty()) break;
+  }
 }
 
 }  // namespace
 
-Result<QpTable> parse_qp_table(std::string_view text, std::string_view what) {
+Result<std::vector<QpTable>> parse_qp_tables(std::string_view text, std::string_view what) {
   if (const auto fits = check_json_limits(text, kLimits); !fits) return pass_on(fits, what);
   WEFT_TRY(const auto json, files::parse_json(text, what));
   const JsonView document(json, what);
   WEFT_TRY(const auto root, files::check_schema(document, kSchema));
-  QpTable made;
-  WEFT_TRY(const auto host, root.need("host"));
-  WEFT_TRY(made.host, host.text());
-  WEFT_TRY(const auto at, root.need("at_ns"));
-  WEFT_TRY(const auto when, at.count<std::uint64_t>());
-  if (when > kMaxAge) return at.error("expected at most {}", kMaxAge);
-  made.at = Nanoseconds(static_cast<std::int64_t>(when));
-  WEFT_TRY(const auto qps, root.need("qps"));
-  WEFT_TRY(made.qps, files::read_array<QpRecord>(qps, read_qp));
-  return made;
+  WEFT_TRY(const auto processes, root.need("processes"));
+  return files::read_array<QpTable>(processes, read_process);
 }
 
-std::string qp_table_json(const QpTable& table, const files::DocumentStamp& stamp) {
+std::string qp_tables_json(std::span<const QpTable> tables, const files::DocumentStamp& stamp) {
   files::JsonText out;
   out.push_back('{');
   files::put_stamp(out, kSchema, stamp);
-  files::put(out, R"(,"host":)");
-  files::put_string(out, table.host);
-  files::put(out, R"(,"at_ns":{},"qps":)", table.at.count());
-  files::put_array(out, table.qps, [&](const QpRecord& qp) { put_qp(out, qp); });
-  files::put(out, "}}\n");
+  files::put(out, R"(,"processes":[)");
+  bool is_first = true;
+  for (const QpTable& table : tables) put_processes(out, table, is_first);
+  files::put(out, "]}}\n");
   return fmt::to_string(out);
 }
 

@@ -23,7 +23,7 @@ Result<ibv_ah_attr> address_vector(const VerbsDevice& device, const QpRoute& rou
   std::memcpy(to.grh.dgid.raw, route.to.gid.data(), route.to.gid.size());
   if (!device.is_infiniband()) {
     to.is_global = 1;
-    if (route.label) WEFT_TRY_VOID(set_label(to, *route.label, std::nullopt));
+    if (route.label) WEFT_TRY_VOID(set_label(to, LinkKind::ethernet, *route.label, std::nullopt));
     return to;
   }
   WEFT_TRY(const auto lids,

@@ -3,7 +3,6 @@
 #include <infiniband/verbs.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -27,35 +26,32 @@ Result<std::uint8_t> path_bits(LidRange port, std::optional<PathLabel> label) {
   return static_cast<std::uint8_t>(label->value() - first);
 }
 
-constexpr std::chrono::milliseconds kMaxDrain{1000};
 constexpr std::chrono::milliseconds kDrainPoll{1};
 
 const char* name_of(const VerbsLibrary& library, const ibv_qp* qp) {
   return library.get_device_name(qp->context->device);
 }
 
-/// Nothing else may change before what was under way has ended.
-Result<void> await_drained(const VerbsLibrary& library, ibv_qp* qp) {
-  const auto until = std::chrono::steady_clock::now() + kMaxDrain;
-  while (std::chrono::steady_clock::now() < until) {
-    WEFT_TRY(const auto now, state_of_qp(library, qp));
-    if (now.sq_draining == 0) return {};
-    std::this_thread::sleep_for(kDrainPoll);
-  }
-  return fail(ErrorKind::timeout, "{}: a queue pair does not drain", name_of(library, qp));
-}
-
 }  // namespace
 
-Result<void> set_label(ibv_ah_attr& to, PathLabel label, std::optional<LidRange> peer) {
-  if (peer) {
+Result<LinkKind> link_of(ibv_context* context, std::uint8_t port) {
+  ibv_port_attr about{};
+  verbs_context* const ops = verbs_get_ctx_op(context, query_port);
+  const int error = ops != nullptr ? ops->query_port(context, port, &about, sizeof about) : ENOSYS;
+  if (error != 0)
+    return fail(ErrorKind::absent, "cannot ask for the link of port {}: {}", port, std::strerror(error));
+  return about.link_layer == IBV_LINK_LAYER_ETHERNET ? LinkKind::ethernet : LinkKind::infiniband;
+}
+
+Result<void> set_label(ibv_ah_attr& to, LinkKind link, PathLabel label, std::optional<LidRange> peer) {
+  if (link == LinkKind::infiniband) {
+    if (!peer)
+      return fail(ErrorKind::invalid_input, "label {}: the LIDs of the peer's port are needed on InfiniBand",
+                  label.value());
     WEFT_TRY(const auto bits, path_bits(*peer, label));
     to.dlid = static_cast<std::uint16_t>(peer->base.value() + bits);
     return {};
   }
-  if (to.dlid != 0)  // 0 on RoCE
-    return fail(ErrorKind::invalid_input, "label {}: the LIDs of the peer's port are needed on InfiniBand",
-                label.value());
   if (label.value() > kMaxPort)
     return fail(ErrorKind::invalid_input, "label {} is no UDP port", label.value());
   to.grh.flow_label = packet::flow_label_for(UdpPort(static_cast<std::uint16_t>(label.value())));
@@ -94,29 +90,77 @@ bool relabel_by_device(const VerbsLibrary& library, ibv_qp* qp, PathLabel label)
          library.modify_qp_udp_sport(qp, static_cast<std::uint16_t>(label.value())) == 0;
 }
 
-Result<std::string> relabel(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
-                            std::optional<LidRange> peer) {
+namespace {
+
+/// The label in an address vector as the device has it.
+Result<ibv_qp_attr> with_label(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
+                               std::optional<LidRange> peer) {
   WEFT_TRY(auto now, state_of_qp(library, qp));
+  WEFT_TRY(const auto link, link_of(qp->context, now.ah_attr.port_num));
+  WEFT_TRY_VOID(set_label(now.ah_attr, link, label, peer));
+  return now;
+}
+
+Result<void> check_move(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
+                        std::optional<LidRange> peer) {
   if (qp->qp_type == IBV_QPT_UD)
     return fail(ErrorKind::not_supported, "{}: datagrams have the label of their address handle",
                 name_of(library, qp));
+  WEFT_TRY(const auto now, state_of_qp(library, qp));
   if (now.qp_state != IBV_QPS_RTS)
     return fail(ErrorKind::conflict, "{}: queue pair {} is not ready to send", name_of(library, qp),
                 qp->qp_num);
-  WEFT_TRY_VOID(set_label(now.ah_attr, label, peer));
-  if (!peer && relabel_by_device(library, qp, label)) return "by the device's own call";
+  WEFT_TRY_VOID(with_label(library, qp, label, peer));
+  return {};
+}
+
+}  // namespace
+
+Result<void> start_drain(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
+                         std::optional<LidRange> peer) {
+  WEFT_TRY_VOID(check_move(library, qp, label, peer));
   ibv_qp_attr drained{};
   drained.qp_state = IBV_QPS_SQD;
-  WEFT_TRY_VOID(modify_qp(library, qp, drained, IBV_QP_STATE, "drained"));
-  auto moved = await_drained(library, qp);
-  ibv_qp_attr with_label{};
-  with_label.ah_attr = now.ah_attr;
-  if (moved) moved = modify_qp(library, qp, with_label, IBV_QP_AV, "one with another label");
+  return modify_qp(library, qp, drained, IBV_QP_STATE, "drained");
+}
+
+Result<bool> has_drained(const VerbsLibrary& library, ibv_qp* qp) {
+  WEFT_TRY(const auto now, state_of_qp(library, qp));
+  return now.sq_draining == 0;
+}
+
+Result<void> resume(const VerbsLibrary& library, ibv_qp* qp, std::optional<PathLabel> label,
+                    std::optional<LidRange> peer) {
+  Result<void> changed;
+  if (label) {
+    auto wanted = with_label(library, qp, *label, peer);
+    ibv_qp_attr vector{};
+    if (wanted) vector.ah_attr = wanted->ah_attr;
+    changed = wanted ? modify_qp(library, qp, vector, IBV_QP_AV, "one with another label")
+                     : Result<void>(pass_on(wanted));
+  }
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
-  if (const auto back = modify_qp(library, qp, send, IBV_QP_STATE, "ready to send again"); !back && moved)
-    return pass_on(back);
-  if (!moved) return pass_on(moved);
+  const auto back = modify_qp(library, qp, send, IBV_QP_STATE, "ready to send again");
+  return changed ? back : changed;
+}
+
+Result<std::string> relabel(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
+                            std::optional<LidRange> peer) {
+  WEFT_TRY_VOID(check_move(library, qp, label, peer));
+  if (!peer && relabel_by_device(library, qp, label)) return "by the device's own call";
+  WEFT_TRY_VOID(start_drain(library, qp, label, peer));
+  const auto until = std::chrono::steady_clock::now() + kMaxDrain;
+  auto drained = has_drained(library, qp);
+  while (drained && !*drained && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kDrainPoll);
+    drained = has_drained(library, qp);
+  }
+  const bool is_at_rest = drained && *drained;
+  // Nothing but its state may change before what was under way has ended.
+  WEFT_TRY_VOID(resume(library, qp, is_at_rest ? std::optional(label) : std::nullopt, peer));
+  if (!drained) return pass_on(drained);
+  if (!is_at_rest) return fail(ErrorKind::timeout, "{}: a queue pair does not drain", name_of(library, qp));
   return "by the drained state";
 }
 

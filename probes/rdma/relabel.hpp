@@ -3,6 +3,7 @@
 // else's program (balancer/nccl) uses it too.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,9 +30,14 @@ struct DlidRoute {
 Result<DlidRoute> dlid_route(LidRange peer, std::optional<PathLabel> label, LidRange own,
                              std::optional<PathLabel> back_label);
 
+enum class LinkKind : std::uint8_t { ethernet, infiniband };
+/// Of a port, as its device says: a LID in an address vector tells nothing, a program may leave any on RoCE.
+/// Error: absent (the device does not say).
+Result<LinkKind> link_of(ibv_context* context, std::uint8_t port);
+
 /// Changes the label in the address vector of a queue pair that is connected. `peer`: on InfiniBand the LIDs
-/// of the far port; absent on RoCE. Error: invalid_input, as address_vector.
-Result<void> set_label(ibv_ah_attr& to, PathLabel label, std::optional<LidRange> peer);
+/// of the far port. Error: invalid_input (a label that the link does not have; InfiniBand without LIDs).
+Result<void> set_label(ibv_ah_attr& to, LinkKind link, PathLabel label, std::optional<LidRange> peer);
 
 /// ibv_modify_qp; an error says what the queue pair does not become (`to`).
 Result<void> modify_qp(const VerbsLibrary& library, ibv_qp* qp, ibv_qp_attr& attributes, int mask,
@@ -42,6 +48,16 @@ Result<ibv_qp_attr> state_of_qp(const VerbsLibrary& library, ibv_qp* qp);
 /// A queue pair in service on RoCE gets another source port by the device's own call, whatever is under way.
 /// False: the device has none, or refused.
 bool relabel_by_device(const VerbsLibrary& library, ibv_qp* qp, PathLabel label);
+
+/// The drained way of relabel() in its steps, for who cannot wait within it. To SQD; the label is looked at
+/// before. has_drained(): what was under way has ended. resume(): takes the label (absent: keeps its own) and
+/// sends again, also where the label is refused. Errors as relabel.
+inline constexpr std::chrono::milliseconds kMaxDrain{1000};
+Result<void> start_drain(const VerbsLibrary& library, ibv_qp* qp, PathLabel label,
+                         std::optional<LidRange> peer);
+Result<bool> has_drained(const VerbsLibrary& library, ibv_qp* qp);
+Result<void> resume(const VerbsLibrary& library, ibv_qp* qp, std::optional<PathLabel> label,
+                    std::optional<LidRange> peer);
 
 /// Moves a connected queue pair (RC, UC) to another label while it lives, and says by which way: by the
 /// device's own call where there is one, else by the drained state (SQD), which waits for what is under way.

@@ -5,11 +5,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "balancer/steer/process_qps.hpp"
 #include "cli/nccl.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
@@ -122,6 +124,46 @@ TEST(NcclHang, RasThatIsAbsentClosesOrTalksNonsenseIsToldAndNothingEnds) {
   EXPECT_EQ(told.status, 2);
   EXPECT_THAT(told.out, HasSubstr("RAS"));
   EXPECT_EQ(told.out.find('\x1b'), std::string::npos);
+}
+
+TEST(NcclHang, AsksRasOfANameByAChildThatIsBounded) {
+  const auto scratch = os::ScratchDirectory::make();
+  const auto getent = scratch->path() / "getent";
+  const std::string path = std::getenv("PATH");
+  const OneAnswer nonsense("hello\n");
+  const auto port = nonsense.place().substr(nonsense.place().find(':'));
+  const auto asked = [&](const std::string& script) {
+    std::ofstream(getent) << "#!/bin/sh\n" << script;
+    std::filesystem::permissions(getent, std::filesystem::perms(0700));
+    setenv("PATH", (scratch->path().string() + ":" + path).c_str(), 1);
+    auto told = hang({kDumps, "--ras", "gpu1.example" + port});
+    setenv("PATH", path.c_str(), 1);
+    return told.out;
+  };
+  EXPECT_THAT(asked("exit 2\n"), HasSubstr("gpu1.example: no address is found"));
+  EXPECT_THAT(asked("echo nonsense\n"), HasSubstr("gpu1.example: it has no address"));
+  EXPECT_THAT(asked("[ \"$*\" = 'ahosts -- gpu1.example' ] && echo '127.0.0.1  STREAM gpu1'\n"),
+              testing::Not(HasSubstr("address")));
+}
+
+TEST(NcclHang, ReadsWhatNcclQpsWrites) {
+  const HungJob job({.pods = 2, .hosts_per_pod = 2, .rails = 2, .spines = 2, .fault = JobFault::black_hole});
+  const auto scratch = os::ScratchDirectory::make();
+  const auto dumps = scratch->path() / "dumps";
+  std::filesystem::create_directories(dumps);
+  for (const auto& dump : job.dumps)
+    std::ofstream(dumps / fmt::format("nccl_trace_rank_{}", dump.rank), std::ios::binary) << dump.bytes;
+  steer::QpRecord qp{
+      .number = QpNum(17), .bytes = 5'000'000, .under_way = 3, .stalled = std::chrono::seconds(9)};
+  const steer::ProcessQps process{.pid = 4711, .rank = 1, .host = "gpu1", .qps = {qp}};
+  const auto bytes = steer::encode_qps(process);
+  std::ofstream(scratch->path() / "a.qps", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const ScratchFile qps(call(nccl_qps_command, {scratch->path().string(), "-o", "json"}).out);
+  const auto told = hang({dumps.string(), "--qps", qps.path(), "-o", "json"});
+  const auto json = nlohmann::json::parse(told.out);
+  EXPECT_EQ(json["cause"], "network") << told.out;
+  EXPECT_THAT(told.out, HasSubstr("1 of 1 queue pairs have work under way"));
 }
 
 TEST(NcclHang, FromFilesOfAWholeJobItNamesTheLink) {

@@ -8,6 +8,7 @@
 
 #include "balancer/steer/process_qps.hpp"
 #include "cli/exit_status.hpp"
+#include "collectors/nccl/qp_table.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
@@ -113,9 +114,15 @@ steer::ProcessQps sample() {
                      .under_way = 3,
                      .stalled = std::chrono::seconds(4),
                      .moves = 2,
+                     .timeout = 20,
                      .device = "mlx5_0"};
-  return {
-      .pid = 4711, .rank = 3, .generation = 9, .written = os::wall_now(), .program = "train", .qps = {qp}};
+  return {.pid = 4711,
+          .rank = 3,
+          .generation = 9,
+          .written = os::wall_now(),
+          .host = "gpu3",
+          .program = "train",
+          .qps = {qp}};
 }
 
 struct JobDirectory {
@@ -138,7 +145,7 @@ TEST(NcclQps, ShowsEachProcessOfTheDirectory) {
   job.put(sample());
   const auto said = job.qps();
   EXPECT_EQ(said.status, 0) << said.err;
-  EXPECT_THAT(said.out, HasSubstr("process 4711, train, rank 3: labels of list 9\n"));
+  EXPECT_THAT(said.out, HasSubstr("process 4711, train, rank 3, on gpu3: labels of list 9\n"));
   for (const char* part : {"mlx5_0/17", "10.0.0.2/18", "50000", "weft", "5 MB", "stalled for 4 s, moved,"})
     EXPECT_THAT(said.out, HasSubstr(part));
 }
@@ -158,8 +165,20 @@ TEST(NcclQps, PrintsADocument) {
   const JobDirectory job;
   const auto path = job.put(sample());
   const auto said = call(nccl_qps_command, {path, "-o", "json"});
-  expect_matches_schema(said.out, "nccl_qps");
+  expect_matches_schema(said.out, "qps");
   EXPECT_EQ(nlohmann::json::parse(said.out)["processes"][0]["qps"][0]["label"], 50'000);
+  const auto tables = nccl::parse_qp_tables(said.out, "qps.json");
+  ASSERT_TRUE(tables) << tables.error().message;
+  ASSERT_EQ(tables->size(), 1u);
+  const auto& table = tables->front();
+  EXPECT_EQ(table.host, "gpu3");
+  ASSERT_EQ(table.qps.size(), 1u);
+  EXPECT_EQ(table.qps[0].pid, 4711u);
+  EXPECT_EQ(table.qps[0].rank, 3u);
+  EXPECT_EQ(to_string(*table.qps[0].gid), "10.0.0.1");
+  EXPECT_EQ(table.qps[0].outstanding, 3u);
+  EXPECT_EQ(table.qps[0].oldest, std::chrono::seconds(4));
+  EXPECT_EQ(table.qps[0].timeout, 20u);
 }
 
 TEST(NcclQps, ShowsTheOthersWhereOneFileIsBroken) {
@@ -203,20 +222,50 @@ Outcome steer_with(const JobDirectory& job, const std::string& text, const char*
                                    (folder / "fabric.yaml").string(), "--dir", (folder / "job").string()});
 }
 
+steer::LabelList list_in(const JobDirectory& job) {
+  std::ifstream file(job.scratch.path() / "job/labels", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return steer::decode_labels(std::as_bytes(std::span(bytes))).value();
+}
+
 TEST(NcclSteer, WritesTheListsOfWhoSendsAndOfWhoAnswers) {
   const JobDirectory job;
   const auto said = steer_with(job, assignment("49152", "49153"));
   EXPECT_EQ(said.status, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("2 pairs of NICs have their labels in "));
-  std::ifstream file(job.scratch.path() / "job/labels", std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto list = steer::decode_labels(std::as_bytes(std::span(bytes))).value();
+  const auto list = list_in(job);
   ASSERT_EQ(list.pairs.size(), 2u);
   EXPECT_EQ(list.pairs[0].role, steer::Role::sends);
   EXPECT_EQ(list.pairs[0].labels, (std::vector{PathLabel(49'152), PathLabel(49'153)}));
   EXPECT_EQ(list.pairs[1].role, steer::Role::answers);
   EXPECT_EQ(list.pairs[1].own, list.pairs[0].peer);
   EXPECT_EQ(list.pairs[1].labels, (std::vector{PathLabel(50'000), PathLabel(50'000)}));
+}
+
+TEST(NcclSteer, NumbersAListAboveAllThatAreThereOrInForce) {
+  const JobDirectory job;
+  EXPECT_EQ(steer_with(job, assignment("49152", "49153")).status, 0);
+  const auto first = list_in(job).generation;
+  EXPECT_EQ(first, 1u);
+  EXPECT_EQ(steer_with(job, assignment("49152", "49153")).status, 0);
+  EXPECT_EQ(list_in(job).generation, 2u);
+  auto process = sample();
+  process.generation = 40;
+  std::filesystem::rename(job.put(process), job.scratch.path() / "job/a.qps");
+  EXPECT_EQ(steer_with(job, assignment("49152", "49153")).status, 0);
+  EXPECT_EQ(list_in(job).generation, 41u);
+  process.generation = ~0ull;
+  std::filesystem::rename(job.put(process), job.scratch.path() / "job/a.qps");
+  EXPECT_THAT(steer_with(job, assignment("49152", "49153")).err, HasSubstr("none can be above it"));
+}
+
+TEST(NcclSteer, IsForTheJobThatItRunsWithin) {
+  const JobDirectory job;
+  ASSERT_EQ(setenv("WEFT_NCCL_JOB", "77", 1), 0);
+  const auto said = steer_with(job, assignment("49152", "49153"));
+  unsetenv("WEFT_NCCL_JOB");
+  EXPECT_THAT(said.out, HasSubstr("list 1, of job 77\n"));
+  EXPECT_EQ(list_in(job).job, "77");
 }
 
 TEST(NcclSteer, LeavesPairsAloneOfWhichAQueuePairHasNoLabel) {

@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size >= steer::kLabelHeader) {
     const std::size_t whole =
         steer::kLabelHeader + std::size_t{load_be32(bytes, 12)} * 48 + std::size_t{load_be32(bytes, 24)} * 4;
-    const auto read = steer::decode_labels(with_checksum(bytes, 32, steer::kLabelHeader, whole));
+    const auto read = steer::decode_labels(with_checksum(bytes, 32, 40, whole));
     if (read) {
       const auto again = steer::encode_labels(*read);
       if (!again || steer::decode_labels(*again).value() != *read) std::abort();

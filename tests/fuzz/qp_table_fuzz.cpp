@@ -1,4 +1,4 @@
-// Whatever the text: an error of one harmless line, or a table that is written and read back the same.
+// Whatever the text: an error of one harmless line, or tables that are written and read back the same.
 #include <cstdint>
 #include <cstdlib>
 
@@ -7,11 +7,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft;
-  const auto table = nccl::parse_qp_table({reinterpret_cast<const char*>(data), size}, "fuzz");
-  if (!table) return is_harmless(table.error().message) ? 0 : (std::abort(), 0);
+  const auto tables = nccl::parse_qp_tables({reinterpret_cast<const char*>(data), size}, "fuzz");
+  if (!tables) return is_harmless(tables.error().message) ? 0 : (std::abort(), 0);
   const files::DocumentStamp stamp{.tool_version = "fuzz"};
-  const auto text = nccl::qp_table_json(*table, stamp);
-  const auto again = nccl::parse_qp_table(text, "fuzz");
-  if (!again || nccl::qp_table_json(*again, stamp) != text) std::abort();
+  const auto text = nccl::qp_tables_json(*tables, stamp);
+  const auto again = nccl::parse_qp_tables(text, "fuzz");
+  if (!again || nccl::qp_tables_json(*again, stamp) != text) std::abort();
   return 0;
 }

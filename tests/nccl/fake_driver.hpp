@@ -15,3 +15,5 @@ struct FakeTally {
   std::uint32_t drains = 0;
 };
 extern "C" void fake_tally(ibv_qp* qp, FakeTally* tally);
+/// As the device's own call: whatever is under way.
+extern "C" int fake_modify_port(ibv_qp* qp, std::uint16_t port);

@@ -6,7 +6,10 @@
 // qps, messages (0: until each was told another label, 10 s at most), depth, inline=1, unsignaled=N (of so
 // many one asks for a completion), label (the program's own), answers=1 (as the accepting side), bytes,
 // flush=1, threads, fork=1, close=1 (destroys half of them while they move), peer (the last byte of its
-// address).
+// address), dlid (as the program leaves it), timeout and rnr (of the queue pair), rest (ms after a post that
+// asks for no completion), greedy=1 (posts until the queue is full), watch=1 (makes and destroys queue pairs
+// beside them; none of these calls may take 300 ms), unload=1 (closes the library at the end, which must
+// stay).
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <sys/wait.h>
@@ -27,10 +30,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::map<std::string, long> options{{"qps", 4},        {"messages", 50}, {"depth", 16},  {"inline", 0},
-                                    {"unsignaled", 1}, {"label", 0},     {"answers", 0}, {"bytes", 64},
-                                    {"flush", 0},      {"threads", 1},   {"fork", 0},    {"close", 0},
-                                    {"peer", 2}};
+std::map<std::string, long> options{{"qps", 4},        {"messages", 50}, {"depth", 16},   {"inline", 0},
+                                    {"unsignaled", 1}, {"label", 0},     {"answers", 0},  {"bytes", 64},
+                                    {"flush", 0},      {"threads", 1},   {"fork", 0},     {"close", 0},
+                                    {"peer", 2},       {"dlid", 0},      {"timeout", 20}, {"rnr", 7},
+                                    {"rest", 0},       {"greedy", 0},    {"watch", 0},    {"unload", 0}};
 
 template <class F>
 F call(void* library, const char* name, const char* version = "IBVERBS_1.1") {
@@ -67,6 +71,8 @@ struct Calls {
   void (*read_tally)(ibv_qp*, FakeTally*);
 };
 
+constexpr std::size_t kSlots = 4;  // times the depth: a greedy one has more under way
+
 struct Connection {
   ibv_qp* qp = nullptr;
   ibv_cq* cq = nullptr;
@@ -94,6 +100,7 @@ void connect(const Calls& calls, ibv_qp* qp, int peer) {
   to.ah_attr.is_global = 1;
   to.ah_attr.port_num = 1;
   to.ah_attr.grh.flow_label = static_cast<std::uint32_t>(options["label"]);
+  to.ah_attr.dlid = static_cast<std::uint16_t>(options["dlid"]);
   to.ah_attr.grh.dgid.raw[10] = to.ah_attr.grh.dgid.raw[11] = 0xFF;
   to.ah_attr.grh.dgid.raw[12] = 10;
   to.ah_attr.grh.dgid.raw[15] = static_cast<std::uint8_t>(peer);
@@ -102,7 +109,12 @@ void connect(const Calls& calls, ibv_qp* qp, int peer) {
   if (std::memcmp(&given, &to, sizeof to) != 0) must(EINVAL, "what the program gave has changed");
   to = {};
   to.qp_state = IBV_QPS_RTS;
-  must(calls.modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_SQ_PSN), "RTS");
+  to.timeout = static_cast<std::uint8_t>(options["timeout"]);
+  to.retry_cnt = 7;
+  to.rnr_retry = static_cast<std::uint8_t>(options["rnr"]);
+  must(calls.modify_qp(qp, &to,
+                       IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY),
+       "RTS");
 }
 
 Connection make(const Calls& calls, ibv_context* context, ibv_pd* pd, int peer) {
@@ -114,7 +126,7 @@ Connection make(const Calls& calls, ibv_context* context, ibv_pd* pd, int peer) 
   wanted.cap = {static_cast<std::uint32_t>(options["depth"]), 1, 1, 1, 64};
   made.qp = calls.create_qp(pd, &wanted);
   connect(calls, made.qp, peer);
-  made.memory.resize(static_cast<std::size_t>(options["depth"]) *
+  made.memory.resize(kSlots * static_cast<std::size_t>(options["depth"]) *
                      std::max<std::size_t>(1, static_cast<std::size_t>(options["bytes"]) / 8));
   return made;
 }
@@ -124,8 +136,10 @@ void post(Connection& connection) {
   const auto depth = static_cast<std::uint64_t>(options["depth"]);
   const auto ask = static_cast<std::uint64_t>(options["unsignaled"]);
   const bool copied = options["inline"] != 0;
-  while (connection.posted - connection.ended < depth) {
-    const std::size_t slot = connection.posted % depth * (connection.memory.size() / depth);
+  const bool greedy = options["greedy"] != 0;
+  while (greedy || connection.posted - connection.ended < depth) {
+    const std::size_t slot =
+        connection.posted % (kSlots * depth) * (connection.memory.size() / (kSlots * depth));
     connection.memory[slot] = connection.posted;
     ibv_sge piece{reinterpret_cast<std::uintptr_t>(&connection.memory[slot]),
                   static_cast<std::uint32_t>(options["bytes"]), 0};
@@ -137,9 +151,13 @@ void post(Connection& connection) {
     request.send_flags =
         (connection.posted % ask == ask - 1 ? IBV_SEND_SIGNALED : 0) | (copied ? IBV_SEND_INLINE : 0);
     ibv_send_wr* bad = nullptr;
-    must(connection.qp->context->ops.post_send(connection.qp, &request, &bad), "post_send");
+    const int error = connection.qp->context->ops.post_send(connection.qp, &request, &bad);
+    if (greedy && error == ENOMEM) return;
+    must(error, "post_send");
     if (copied) connection.memory[slot] = ~0ull;  // it is the program's again
     ++connection.posted;
+    if (options["rest"] != 0 && (request.send_flags & IBV_SEND_SIGNALED) == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(options["rest"]));
   }
 }
 
@@ -152,11 +170,19 @@ void poll(Connection& connection) {
   }
 }
 
-void run(const Calls& calls, std::vector<Connection>& connections) {
+/// Makes and destroys a queue pair.
+void make_another(const Calls& calls, ibv_context* context, ibv_pd* pd) {
+  const auto start = Clock::now();
+  must(calls.destroy_qp(make(calls, context, pd, static_cast<int>(options["peer"])).qp), "destroy");
+  if (Clock::now() - start > std::chrono::milliseconds(300)) must(ETIMEDOUT, "a call of the job");
+}
+
+void run(const Calls& calls, ibv_context* context, ibv_pd* pd, std::vector<Connection>& connections) {
   const auto messages = static_cast<std::uint64_t>(options["messages"]);
   const auto until = Clock::now() + std::chrono::seconds(10);
   for (bool goes_on = true; goes_on && Clock::now() < until;) {
     goes_on = false;
+    if (options["watch"] != 0) make_another(calls, context, pd);
     for (Connection& connection : connections) {
       post(connection);
       poll(connection);
@@ -194,7 +220,7 @@ void work(const Calls& calls, ibv_context* context, std::size_t count) {
     connections.push_back(make(calls, context, pd, static_cast<int>(options["peer"])));
   if (options["flush"] != 0) connections.push_back(make(calls, context, pd, 1));
   if (options["close"] != 0) close_some(calls, connections, context, pd);
-  run(calls, connections);
+  run(calls, context, pd, connections);
   tell(calls, connections);
   for (Connection& connection : connections) must(calls.destroy_qp(connection.qp), "destroy");
 }
@@ -227,5 +253,7 @@ int main(int argc, char** argv) {
   for (long i = 1; i < options["threads"]; ++i) threads.emplace_back(work, std::cref(calls), context, qps);
   work(calls, context, qps);
   for (std::thread& thread : threads) thread.join();
-  return 0;
+  if (options["unload"] == 0) return 0;
+  dlclose(library);
+  return dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD) == nullptr ? 6 : 0;
 }

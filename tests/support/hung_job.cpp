@@ -349,7 +349,7 @@ class Builder {
     for (std::size_t i = 0; i < tables.size(); i += 2)
       if (is_lost(spec_->lost_tables)) tables[i].qps.clear(), tables[i + 1].qps.clear();
     for (const auto& table : tables)
-      job_->tables.push_back(nccl::qp_table_json(table, {.tool_version = "test"}));
+      job_->tables.push_back(nccl::qp_tables_json(std::span(&table, 1), {.tool_version = "test"}));
   }
   std::string nic_name(std::uint32_t host, std::uint32_t rail) const {
     return job_->fabric.name_of_nic(nic(host, rail));
@@ -451,7 +451,8 @@ nccl::HangInput HungJob::input() const {
       made.lost.push_back({file, dump.rank, read.error().message});
   }
   if (!ras.empty()) made.ras = nccl::parse_ras(ras).value();
-  for (const std::string& table : tables) made.qps.push_back(nccl::parse_qp_table(table, "qps").value());
+  for (const std::string& table : tables)
+    std::ranges::move(nccl::parse_qp_tables(table, "qps").value(), std::back_inserter(made.qps));
   return made;
 }
 

@@ -12,8 +12,6 @@
 namespace weft {
 namespace {
 
-constexpr std::chrono::seconds kMaxRun{60};
-
 std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -51,8 +49,8 @@ void VerbsJob::start(std::vector<std::string> options, std::vector<std::string> 
                .value();
 }
 
-std::vector<SeenQp> VerbsJob::end() {
-  const auto ended = child_->wait_for(kMaxRun);
+std::vector<SeenQp> VerbsJob::end(std::chrono::seconds most) {
+  const auto ended = child_->wait_for(most);
   said = bytes_of(scratch_.path() / "err");
   if (!ended || !*ended || !(*ended)->success()) {
     said += ended && *ended ? to_string(**ended) : "it does not end";
@@ -71,6 +69,12 @@ std::vector<SeenQp> VerbsJob::end() {
   return seen;
 }
 
+std::filesystem::path VerbsJob::own_file() const {
+  for (const auto& entry : std::filesystem::directory_iterator(directory()))
+    if (entry.path().extension() == ".qps") return entry.path();
+  return {};
+}
+
 std::optional<steer::ProcessQps> VerbsJob::read() const {
   for (const auto& entry : std::filesystem::directory_iterator(directory()))
     if (entry.path().extension() == ".qps") {
@@ -81,6 +85,10 @@ std::optional<steer::ProcessQps> VerbsJob::read() const {
 }
 
 void VerbsJob::nap() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
+
+void expect_nothing_lost(const std::vector<SeenQp>& qps) {
+  for (const SeenQp& qp : qps) EXPECT_EQ(qp.wrong, 0u);
+}
 
 steer::PairLabels labels_of_pair(std::vector<std::uint32_t> labels, steer::Role role) {
   steer::PairLabels pair{.own = steer::gid_of(IpAddress(IpAddress::V4{10, 0, 0, 1})),

@@ -36,11 +36,13 @@ class VerbsJob {
 
   void start(std::vector<std::string> options, std::vector<std::string> env = {});
   /// Waits until it ends by itself; its queue pairs. Empty: it did not end well, and `said` tells.
-  std::vector<SeenQp> end();
+  std::vector<SeenQp> end(std::chrono::seconds most = std::chrono::seconds(60));
   std::vector<SeenQp> run(std::vector<std::string> options, std::vector<std::string> env = {}) {
     start(std::move(options), std::move(env));
     return end();
   }
+  /// Of the process; it has told.
+  std::filesystem::path own_file() const;
   void kill() { child_.reset(); }
   /// What its process tells of itself, once `wanted` holds of that; absent: it never did.
   template <class Wanted>
@@ -62,6 +64,11 @@ class VerbsJob {
   os::ScratchDirectory scratch_;
   std::optional<os::ChildProcess> child_;
 };
+
+/// Flow label n gives port kPort + n, for small n (section "labels" of docs/verbs.md).
+inline constexpr std::uint32_t kPort = 0xC000;
+
+void expect_nothing_lost(const std::vector<SeenQp>& qps);
 
 /// The list for who sends (or answers) from 10.0.0.1 to 10.0.0.2 of the fake driver.
 steer::PairLabels labels_of_pair(std::vector<std::uint32_t> labels, steer::Role role = steer::Role::sends);

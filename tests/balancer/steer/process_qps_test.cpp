@@ -22,16 +22,24 @@ ProcessQps sample() {
               .stalled = std::chrono::seconds(4),
               .errors = 2,
               .moves = 5,
+              .busy = std::chrono::seconds(6),
+              .quiet = std::chrono::milliseconds(7),
+              .timeout = 20,
+              .retries = 7,
               .device = "mlx5_0"};
   ProcessQps process{.pid = 4711,
                      .rank = 3,
                      .generation = 9,
                      .written = std::chrono::seconds(1'800'000'000),
                      .left_out = 1,
+                     .list_written = std::chrono::seconds(1'700'000'000),
+                     .host = "gpu3",
                      .program = "train",
                      .note = "a label list of version 2",
                      .qps = {qp, qp}};
   process.qps[1].label.reset();
+  process.qps[1].quiet.reset();
+  process.qps[1].timeout.reset();
   return process;
 }
 

@@ -286,6 +286,23 @@ TEST(Hang, WithoutAFabricTheNetworkIsNamedAndNoLink) {
   EXPECT_EQ(told.limits[1].seconds, 600);
 }
 
+TEST(Hang, ARankWithoutADumpMayBeDeadAndThenNoNetworkIsNamed) {
+  auto input = four({});
+  input.dumps.pop_back();
+  QpRecord qp{.pid = 1, .rank = 0, .number = QpNum(5), .bytes = 9, .outstanding = 3};
+  qp.oldest = std::chrono::seconds(9);
+  input.qps.push_back({"host1", {}, {qp}});
+  const auto unknown = told_of(input);
+  EXPECT_EQ(unknown.cause, HangCause::unknown) << unknown.sentence;
+  EXPECT_THAT(unknown.sentence, HasSubstr("1 of 4 ranks left no dump"));
+  RasCommunicator all{.hash = "a", .size = 4, .ranks = {}};
+  for (Rank rank = 0; rank < 4; ++rank) all.ranks.push_back({rank, "host1", 100 + rank, RasState::answers});
+  input.ras = RasReport{};
+  input.ras->communicators = {all};
+  const auto lives = told_of(input);
+  EXPECT_EQ(lives.cause, HangCause::network) << lives.sentence;
+}
+
 TEST(Hang, AHostThatAcknowledgesNothingIsNoLinksFault) {
   HungJob job(small(JobFault::none));
   auto input = four({});

@@ -56,28 +56,44 @@ TEST(Ras, NonsenseAndHalvesAreErrors) {
 }
 
 TEST(QpTable, IsWrittenAsItsSchemaSaysAndReadBack) {
-  const auto table = parse_qp_table(corpus("qp_table/one"), "qps.json");
-  ASSERT_TRUE(table) << table.error().message;
-  ASSERT_THAT(table->qps, SizeIs(1));
-  EXPECT_EQ(to_string(*table->qps[0].gid), "10.0.1.1");  // within IPv6, as GIDs have it
-  EXPECT_EQ(table->qps[0].oldest, std::chrono::seconds(5));
-  const auto text = qp_table_json(*table, {.tool_version = "test"});
+  const auto tables = parse_qp_tables(corpus("qp_table/one"), "qps.json");
+  ASSERT_TRUE(tables) << tables.error().message;
+  ASSERT_THAT(*tables, SizeIs(1));
+  ASSERT_THAT(tables->front().qps, SizeIs(1));
+  const auto& qp = tables->front().qps[0];
+  EXPECT_EQ(qp.pid, 7u);
+  EXPECT_EQ(qp.rank, 0u);
+  EXPECT_EQ(to_string(*qp.gid), "10.0.1.1");  // within IPv6, as GIDs have it
+  EXPECT_EQ(qp.oldest, std::chrono::seconds(5));
+  const auto text = qp_tables_json(*tables, {.tool_version = "test"});
   expect_matches_schema(text, "qps");
-  EXPECT_EQ(qp_table_json(*parse_qp_table(text, "again"), {.tool_version = "test"}), text);
+  EXPECT_EQ(qp_tables_json(*parse_qp_tables(text, "again"), {.tool_version = "test"}), text);
+}
+
+TEST(QpTable, TellsProcessesOfOneTableByThemselves) {
+  const QpTable of_host{.host = "h", .qps = {{.pid = 2, .number = QpNum(5)}, {.pid = 1, .number = QpNum(6)}}};
+  const QpTable of_none{.host = "i", .pid = 9};
+  const auto text = qp_tables_json(std::vector{of_host, of_none}, {.tool_version = "test"});
+  const auto tables = parse_qp_tables(text, "qps.json").value();
+  ASSERT_THAT(tables, SizeIs(3));
+  EXPECT_EQ(tables[0].pid, 1u);
+  EXPECT_EQ(tables[1].qps[0].number, QpNum(5));
+  EXPECT_EQ(tables[2].pid, 9u);
 }
 
 TEST(QpTable, ValuesThatCannotBeAreErrorsWithTheirPlace) {
   const auto error = [](const std::string& qp) {
-    const auto table =
-        parse_qp_table(R"({"schema":"weft.qps/1","host":"h","at_ns":1,"qps":[)" + qp + "]}", "qps.json");
-    return table ? "it was read" : table.error().message;
+    const auto tables = parse_qp_tables(
+        R"({"schema":"weft.qps/1","processes":[{"host":"h","at_ns":1,"pid":1,"qps":[)" + qp + "]}]}",
+        "qps.json");
+    return tables ? "it was read" : tables.error().message;
   };
-  EXPECT_EQ(error(R"({"pid":1,"qpn":5})"), "it was read");
-  EXPECT_THAT(error(R"({"pid":1,"qpn":16777216})"), HasSubstr("qps[0].qpn: expected at most 16777215"));
-  EXPECT_THAT(error(R"({"pid":1,"qpn":5,"gid":"host1"})"), HasSubstr("expected a GID"));
-  EXPECT_THAT(error(R"({"pid":1,"qpn":5,"oldest_ns":18446744073709551615})"), HasSubstr("oldest_ns"));
-  EXPECT_THAT(error(R"({"pid":1,"qpn":5,"timeout":32})"), HasSubstr("timeout"));
-  EXPECT_FALSE(parse_qp_table("{}", "qps.json"));
+  EXPECT_EQ(error(R"({"qpn":5})"), "it was read");
+  EXPECT_THAT(error(R"({"qpn":16777216})"), HasSubstr("qps[0].qpn: expected at most 16777215"));
+  EXPECT_THAT(error(R"({"qpn":5,"gid":"host1"})"), HasSubstr("expected a GID"));
+  EXPECT_THAT(error(R"({"qpn":5,"oldest_ns":18446744073709551615})"), HasSubstr("oldest_ns"));
+  EXPECT_THAT(error(R"({"qpn":5,"timeout":32})"), HasSubstr("timeout"));
+  EXPECT_FALSE(parse_qp_tables("{}", "qps.json"));
 }
 
 }  // namespace
