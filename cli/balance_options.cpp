@@ -4,9 +4,9 @@
 
 #include "balancer/assign/assignment_reader.hpp"
 #include "balancer/assign/avoid.hpp"
-#include "balancer/assign/linear_labels.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
+#include "probes/plan/predicted_labels.hpp"
 #include "topology/base/result.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
@@ -23,11 +23,11 @@ constexpr Bytes kMaxDiagnosisBytes(1'000'000'000);
 constexpr std::size_t kLpVariables = 5000;
 
 /// The source ports of RoCE: 0xC000 and up (ibv_flow_label_to_udp_sport).
-constexpr assign::LabelRange kRocePorts{PathLabel(0xC000), PathLabel(0xFFFF)};
+constexpr plan::LabelRange kRocePorts{PathLabel(0xC000), PathLabel(0xFFFF)};
 
 void predict(PathMap& map) {
   const auto pairs = map.pairs.size();
-  auto predicted = predict_labels(map, kRocePorts);
+  auto predicted = plan::predict_labels(map, kRocePorts);
   print_stderr("weft: {} of {} pairs have linear hashes: {} labels predicted\n", predicted.pairs_linear,
                pairs, predicted.labels_added);
   map = std::move(predicted.map);

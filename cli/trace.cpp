@@ -227,6 +227,8 @@ int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& w
   if (words.audit.queue_pairs > 0)
     return report({ErrorKind::usage,
                    "--audit: on InfiniBand who connects chooses the LID, and no device a label of its own"});
+  if (words.engine || !words.dpdk_args.empty())
+    return report({ErrorKind::usage, "--engine and --dpdk-args: on InfiniBand tables tell the paths"});
   const bool simulated = values.count("simulate") != 0;
   const bool names_adapter = !values["device"].as<std::string>().empty();
   if (!simulated && names_adapter) return trace_subnet(values, words, file.fabric);
@@ -237,6 +239,16 @@ int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& w
     print_stderr(
         "weft: traced in tables as a subnet manager would fill them; --device HCA asks the subnet\n");
   return status;
+}
+
+/// Who names an engine wants packets: a simulation is no answer.
+Result<void> refuse_engine_of_nothing(const TraceWords& words, const std::string& path, bool no_addresses) {
+  const bool named = words.engine || !words.dpdk_args.empty();
+  if (!named || !no_addresses) return {};
+  return fail(ErrorKind::usage,
+              "{}: {} gives no addresses to send packets to (docs/fabric-file.md); leave "
+              "the engine out to trace in a simulation",
+              words.engine ? fmt::format("--engine {}", to_string(*words.engine)) : "--dpdk-args", path);
 }
 
 /// With packets where the file has addresses to send them to; else in a simulation, and that is said.
@@ -255,6 +267,8 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
     return report(
         {ErrorKind::usage, fmt::format("--audit: {} gives no addresses to reach RDMA devices at", path)});
   const bool simulated = values.count("simulate") != 0;
+  if (const auto sent = refuse_engine_of_nothing(words, path, file->addresses.empty()); !sent)
+    return report(sent.error());
   if (!simulated && !file->addresses.empty()) {
     if (!values["hash"].defaulted())
       return report({ErrorKind::usage, "--hash is of a simulation: add --simulate"});

@@ -61,6 +61,8 @@ Result<TraceWords> read_trace_words(const po::variables_map& values) {
   WEFT_TRY(const auto engine, read_trace_engine(values));
   if (engine && values.count("simulate"))
     return fail(ErrorKind::usage, "--engine {}: with --simulate nothing is sent", to_string(*engine));
+  if (values.count("dpdk-args") && values.count("simulate"))
+    return fail(ErrorKind::usage, "--dpdk-args: with --simulate nothing is sent");
   if (engine && audit.queue_pairs > 0)
     return fail(ErrorKind::usage, "--engine {}: --audit traces by queue pairs", to_string(*engine));
   WEFT_TRY(auto dpdk_args, read_dpdk_arguments(values, engine.value_or(run::EngineKind::automatic)));

@@ -5,10 +5,11 @@
 namespace weft::datapath {
 namespace {
 
-std::optional<Answer> read_echo(ByteSpan frame, const LocalNic& nic, const packet::RunSecrets& secrets) {
-  const auto packet = packet::decode_probe_frame(frame, secrets.key);
-  if (!packet || !packet->authentic || packet->ip.destination != nic.address) return std::nullopt;
-  if (packet->header.kind != packet::ProbeKind::echo || packet->header.run != secrets.run)
+std::optional<Answer> read_echo(const packet::EthernetHeader& ethernet, const packet::IpPacket& ip,
+                                const packet::RunSecrets& secrets) {
+  const auto packet = packet::decode_probe_packet(ethernet, ip);
+  if (!packet || packet->header.kind != packet::ProbeKind::echo || packet->header.run != secrets.run ||
+      !packet::authenticate(*packet, secrets.key))
     return std::nullopt;
   return Echo{.header = packet->header, .from = packet->ip.source, .intact = packet->intact};
 }
@@ -69,7 +70,8 @@ std::optional<Answer> read_answer(ByteSpan frame, const LocalNic& nic, const pac
   if (!ethernet) return std::nullopt;
   const auto ip = packet::decode_ip(frame.subspan(ethernet->size));
   if (!ip || ip->destination != nic.address) return std::nullopt;
-  return ip->protocol == packet::kProtocolUdp ? read_echo(frame, nic, secrets) : read_hop(*ip, nic, secrets);
+  return ip->protocol == packet::kProtocolUdp ? read_echo(ethernet->header, *ip, secrets)
+                                              : read_hop(*ip, nic, secrets);
 }
 
 }  // namespace weft::datapath

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "probes/datapath/pacer.hpp"
+#include "probes/packet/frame_template.hpp"
 
 namespace weft::datapath {
 namespace {
@@ -67,9 +68,6 @@ class Exchange {
     const auto& probe = queue_[slot];
     const bool v6 = context_.nic.address.is_v6();
     const auto size = packet::probe_size(probe.size, v6);
-    auto& frame = frames_[slot];
-    if (frame.size() != packet::kEthernetSize + size)
-      frame.assign(packet::kEthernetSize + size, std::byte{0});
     const packet::ProbeRoute route{.from_mac = context_.nic.mac,
                                    .to_mac = *request_.next_hops[probe.peer],
                                    .from = context_.nic.address,
@@ -86,8 +84,14 @@ class Exchange {
                                      .spec = probe.spec,
                                      .sequence = probe.sequence,
                                      .sent_at = now};
-    encode_probe_frame(route, header, context_.secrets.key, size, frame);
-    return frame;
+    return frames_[slot].write(route, header, context_.secrets.key, first_psn_of(header), size);
+  }
+
+  std::uint32_t first_psn_of(const packet::ProbeHeader& header) {
+    if (header.spec >= first_psns_.size()) first_psns_.resize(header.spec + std::size_t{1});
+    auto& first = first_psns_[header.spec];
+    if (!first) first = first_psn(header, context_.secrets.key);
+    return *first;
   }
 
   Result<void> send_due() {
@@ -147,7 +151,8 @@ class Exchange {
   Pacer pacer_;
   std::size_t batch_;
   std::deque<Outgoing> queue_;
-  std::array<std::vector<std::byte>, kBatch> frames_;
+  std::array<packet::FrameTemplate, kBatch> frames_;
+  std::vector<std::optional<std::uint32_t>> first_psns_;  // by spec, from its first probe on
   std::uint16_t identification_;
   Nanoseconds last_sent_{};
   bool blocked_ = false;

@@ -5,7 +5,7 @@
 
 #include "probes/datapath/pacer.hpp"
 #include "probes/datapath/peer_routes.hpp"
-#include "probes/packet/probe_frame.hpp"
+#include "probes/packet/frame_template.hpp"
 
 namespace weft::datapath {
 namespace {
@@ -18,23 +18,21 @@ constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);
 struct Flow {
   packet::ProbeRoute route;
   packet::ProbeHeader header;
+  std::uint32_t first_psn;
   std::size_t size;
   Pacer pacer;
   bool dead = false;  // the NIC does not take its size, or its peer cannot be reached
   FlowTally tally;
   Nanoseconds first{};
   Nanoseconds last{};
-  std::array<std::vector<std::byte>, kBurst> frames;
+  std::array<packet::FrameTemplate, kBurst> frames;
 
   ByteSpan compose(std::size_t slot, std::uint32_t ahead, Nanoseconds now, const packet::RunKey& key) {
-    auto& frame = frames[slot];
-    frame.resize(packet::kEthernetSize + size);
     auto next = header;
     next.sequence += ahead;
     next.sent_at = now;
     route.identification = static_cast<std::uint16_t>(next.sequence);
-    encode_probe_frame(route, next, key, size, frame);
-    return frame;
+    return frames[slot].write(route, next, key, first_psn, size);
   }
 
   void note_sent(std::size_t packets, Nanoseconds at) {
@@ -125,17 +123,19 @@ Result<std::vector<FlowTally>> FlowSender::run(const FlowRequest& request, std::
     const auto interval = spec.rate.time_for(Bytes(static_cast<std::int64_t>(size)));
     // Flows of one rate start one after the other, not all at once.
     const auto offset = interval * i / static_cast<std::int64_t>(request.specs.size());
+    const packet::ProbeHeader header{.kind = packet::ProbeKind::flow,
+                                     .run = secrets_.run,
+                                     .batch = request.batch,
+                                     .nic = self_,
+                                     .spec = i};
     flows.push_back({.route = {.from_mac = nic_.mac,
                                .to_mac = mac.value_or(packet::MacAddress{}),
                                .from = nic_.address,
                                .to = request.peers[spec.peer].address,
                                .label = UdpPort(static_cast<std::uint16_t>(spec.label->value())),
                                .traffic_class = nic_.traffic_class},
-                     .header = {.kind = packet::ProbeKind::flow,
-                                .run = secrets_.run,
-                                .batch = request.batch,
-                                .nic = self_,
-                                .spec = i},
+                     .header = header,
+                     .first_psn = first_psn(header, secrets_.key),
                      .size = size,
                      .pacer = Pacer(interval, kBurst, start + offset),
                      .dead = !mac,

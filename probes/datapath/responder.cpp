@@ -32,7 +32,7 @@ Responder::Responder(const LocalNic& nic, const packet::RunSecrets& secrets, con
   WEFT_CHECK(limits.batches >= 1 && limits.streams >= 1);
 }
 
-std::size_t Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
+ByteSpan Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, packet::FrameTemplate& reply) {
   const auto packet = packet::decode_probe_frame(frame, secrets_.key);
   const bool ours = packet && packet->authentic && packet->header.run == secrets_.run &&
                     packet->ip.destination == nic_.address &&
@@ -40,22 +40,23 @@ std::size_t Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, Mut
                     nics_.is_at(packet->header.nic, packet->ip.source);  // every participant has the key
   if (!ours) {
     ++(packet && !packet->authentic && !packet->intact ? rejects_.damaged : rejects_.foreign);
-    return 0;
+    return {};
   }
-  const bool answer_it = count(*packet, at) && packet->header.kind != packet::ProbeKind::flow;
-  return answer_it ? answer(*packet, now - at, reply) : 0;
+  const auto* stream = count(*packet, at);
+  const bool answer_it = stream != nullptr && packet->header.kind != packet::ProbeKind::flow;
+  return answer_it ? answer(*packet, stream->first_psn, now - at, reply) : ByteSpan();
 }
 
-/// True when the packet is new and whole.
-bool Responder::count(const packet::ProbePacket& packet, Nanoseconds at) {
+/// Its stream when the packet is new and whole.
+const Responder::Stream* Responder::count(const packet::ProbePacket& packet, Nanoseconds at) {
   auto* stream = stream_of(packet.header);
   if (stream == nullptr) {
     ++rejects_.beyond_limits;
-    return false;
+    return nullptr;
   }
   if (!stream->window.insert(packet.header.sequence)) {
     ++rejects_.repeated;
-    return false;
+    return nullptr;
   }
   auto& tally = stream->tally;
   if (packet.header.kind == packet::ProbeKind::probe) {
@@ -64,12 +65,12 @@ bool Responder::count(const packet::ProbePacket& packet, Nanoseconds at) {
   }
   if (!packet.intact) {
     ++tally.corrupt;
-    return false;
+    return nullptr;
   }
   if (tally.packets++ == 0) tally.first = at;
   tally.last = std::max(tally.last, at);
   tally.bytes += packet.ip.bytes.size();
-  return true;
+  return stream;
 }
 
 Responder::Stream* Responder::stream_of(const packet::ProbeHeader& header) {
@@ -78,7 +79,8 @@ Responder::Stream* Responder::stream_of(const packet::ProbeHeader& header) {
   if (found != batch.streams.end()) return &found->second;
   if (!make_room(batch)) return nullptr;
   ++streams_;
-  Stream stream{.tally = {.batch = header.batch, .from = header.nic, .spec = header.spec}};
+  Stream stream{.tally = {.batch = header.batch, .from = header.nic, .spec = header.spec},
+                .first_psn = first_psn(header, secrets_.key)};
   return &batch.streams.emplace(key_of(header), std::move(stream)).first->second;
 }
 
@@ -105,11 +107,11 @@ bool Responder::make_room(const Batch& keep) {
   return true;
 }
 
-std::size_t Responder::answer(const packet::ProbePacket& packet, Nanoseconds turnaround,
-                              MutableByteSpan reply) const {
+ByteSpan Responder::answer(const packet::ProbePacket& packet, std::uint32_t first_psn, Nanoseconds turnaround,
+                           packet::FrameTemplate& reply) const {
   const bool v6 = packet.ip.source.is_v6();
   const auto asked = packet.ip.bytes.size();
-  if (asked != packet::probe_size(asked, v6)) return 0;  // nothing that our prober sends
+  if (asked != packet::probe_size(asked, v6)) return {};  // nothing that our prober sends
   const auto size = packet.header.kind == packet::ProbeKind::segment ? packet::min_probe_size(v6) : asked;
   const packet::ProbeRoute route{.from_mac = nic_.mac,
                                  .to_mac = packet.ethernet.source,
@@ -121,7 +123,7 @@ std::size_t Responder::answer(const packet::ProbePacket& packet, Nanoseconds tur
   auto header = packet.header;
   header.kind = packet::ProbeKind::echo;
   header.turnaround = turnaround;
-  return encode_probe_frame(route, header, secrets_.key, size, reply);
+  return reply.write(route, header, secrets_.key, first_psn, size);
 }
 
 void Responder::note_unsent(ByteSpan reply) {
@@ -167,10 +169,8 @@ void ResponderLoop::serve(std::span<const Arrival> arrivals) {
     const std::lock_guard lock(mutex_);
     const auto now = port_.now();
     for (const auto& arrival : arrivals) {
-      auto& reply = replies_[outgoing_.size()];
-      if (reply.size() != arrival.frame.size()) reply.assign(arrival.frame.size(), std::byte{0});
-      const auto size = responder_.take(arrival.frame, arrival.at, now, reply);
-      if (size > 0) outgoing_.push_back(ByteSpan(reply).first(size));
+      const auto reply = responder_.take(arrival.frame, arrival.at, now, replies_[outgoing_.size()]);
+      if (!reply.empty()) outgoing_.push_back(reply);
     }
   }
   // An echo that does not go out at once is not sent: a flood of probes cannot pile up answers here.

@@ -18,7 +18,7 @@
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/datapath/run_nics.hpp"
 #include "probes/datapath/sequence_window.hpp"
-#include "probes/packet/probe_frame.hpp"
+#include "probes/packet/frame_template.hpp"
 #include "topology/findings/loss_runs.hpp"
 
 namespace weft::datapath {
@@ -84,10 +84,9 @@ class Responder {
   Responder(const LocalNic& nic, const packet::RunSecrets& secrets, const RunNics& nics,
             const ResponderLimits& limits = {});
 
-  /// Takes a frame received at `at`; writes an answer that goes out at `now` to the front of `reply` and
-  /// returns its size, 0 where there is none. `reply` is as large as `frame`, and what it holds behind the
-  /// headers goes out as padding.
-  std::size_t take(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply);
+  /// Takes a frame received at `at` and returns an answer that goes out at `now`, written by `reply`; empty
+  /// where there is none.
+  ByteSpan take(ByteSpan frame, Nanoseconds at, Nanoseconds now, packet::FrameTemplate& reply);
   /// An answer that take() wrote did not go out.
   void note_unsent(ByteSpan reply);
   /// By NIC, then spec; empty for a batch of which nothing came.
@@ -98,6 +97,7 @@ class Responder {
   struct Stream {
     ReceivedTally tally;
     SequenceWindow window;
+    std::uint32_t first_psn = 0;
     SequenceGaps gaps;  // of probes: flows are too long to say which packets of them came
   };
   struct Batch {
@@ -105,11 +105,12 @@ class Responder {
     std::unordered_map<std::uint64_t, Stream> streams;
   };
 
-  bool count(const packet::ProbePacket& packet, Nanoseconds at);
+  const Stream* count(const packet::ProbePacket& packet, Nanoseconds at);
   Stream* stream_of(const packet::ProbeHeader& header);
   Batch& batch_of(BatchId id);
   bool make_room(const Batch& keep);
-  std::size_t answer(const packet::ProbePacket& packet, Nanoseconds turnaround, MutableByteSpan reply) const;
+  ByteSpan answer(const packet::ProbePacket& packet, std::uint32_t first_psn, Nanoseconds turnaround,
+                  packet::FrameTemplate& reply) const;
 
   const LocalNic& nic_;
   const packet::RunSecrets& secrets_;
@@ -141,7 +142,7 @@ class ResponderLoop {
   void serve(std::span<const Arrival> arrivals);
 
   PacketPort& port_;
-  std::vector<std::vector<std::byte>> replies_;
+  std::vector<packet::FrameTemplate> replies_;
   std::vector<ByteSpan> outgoing_;
   mutable std::mutex mutex_;  // over responder_
   Responder responder_;

@@ -5,6 +5,7 @@
 #include "probes/datapath/answer.hpp"
 #include "probes/datapath/peer_routes.hpp"
 #include "probes/datapath/sequence_window.hpp"
+#include "probes/packet/frame_template.hpp"
 
 namespace weft::datapath {
 namespace {
@@ -15,6 +16,7 @@ constexpr Nanoseconds kFullQueue = std::chrono::microseconds(500);  // the inter
 struct Qp {
   packet::ProbeRoute route;
   packet::ProbeHeader header;
+  std::uint32_t first_psn = 0;
   SendWindow book;
   TransferTally tally;
   bool dead = false;  // its peer cannot be reached
@@ -31,7 +33,6 @@ class TransferRun {
         window_(request.window),
         batch_(request.batch),
         size_(packet::probe_size(static_cast<std::size_t>(request.size.count()), nic.address.is_v6())),
-        frame_(packet::kEthernetSize + size_),
         start_(port.now()),
         qps_(std::move(qps)) {}
 
@@ -90,8 +91,7 @@ class TransferRun {
     qp.header.sequence = qp.book.next_sequence();
     qp.header.sent_at = now;
     qp.route.identification = static_cast<std::uint16_t>(qp.header.sequence);
-    encode_probe_frame(qp.route, qp.header, secrets_.key, size_, frame_);
-    const ByteSpan frame(frame_);
+    const auto frame = frame_.write(qp.route, qp.header, secrets_.key, qp.first_psn, size_);
     auto outcome = port_.send({&frame, 1});
     if (outcome && outcome->taken > 0) qp.book.sent(now);
     return outcome;
@@ -113,7 +113,7 @@ class TransferRun {
   std::uint32_t window_;
   BatchId batch_;
   std::size_t size_;
-  std::vector<std::byte> frame_;
+  packet::FrameTemplate frame_;
   Nanoseconds start_;
   std::vector<Qp> qps_;
 };
@@ -129,18 +129,20 @@ Result<std::vector<TransferTally>> TransferSender::run(const TransferRequest& re
   for (std::uint32_t i = 0; i < request.specs.size(); ++i) {
     const auto& spec = request.specs[i];
     const auto& mac = macs[spec.peer];
+    const packet::ProbeHeader header{.kind = packet::ProbeKind::segment,
+                                     .back_label = port_of(spec.back_label),
+                                     .run = secrets_.run,
+                                     .batch = request.batch,
+                                     .nic = self_,
+                                     .spec = i};
     qps.push_back({.route = {.from_mac = nic_.mac,
                              .to_mac = mac.value_or(packet::MacAddress{}),
                              .from = nic_.address,
                              .to = request.peers[spec.peer].address,
                              .label = port_of(spec.label),
                              .traffic_class = nic_.traffic_class},
-                   .header = {.kind = packet::ProbeKind::segment,
-                              .back_label = port_of(spec.back_label),
-                              .run = secrets_.run,
-                              .batch = request.batch,
-                              .nic = self_,
-                              .spec = i},
+                   .header = header,
+                   .first_psn = first_psn(header, secrets_.key),
                    .book = SendWindow(spec.packets),
                    .tally = {.spec = i},
                    .dead = !mac});

@@ -2,6 +2,7 @@
 
 #include <libdeflate.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -12,9 +13,24 @@
 namespace weft::packet {
 namespace {
 
-constexpr std::size_t kPseudoLrh = 8;  // stands for the local route header that RoCE does not have
 constexpr std::size_t kMaxIpHeader = 60;
-constexpr std::size_t kMaxMasked = kPseudoLrh + kMaxIpHeader + kUdpSize + kBthSize;
+constexpr std::size_t kCopied = 256;  // most probes are no larger: their CRC is one run over a copy
+static_assert(kCopied >= kMaxIpHeader + kUdpSize + kBthSize);
+
+// The polynomial of Ethernet's CRC-32 with the highest power in the lowest bit, as all polynomials here.
+constexpr std::uint32_t kPolynomial = 0xEDB88320;
+constexpr std::uint32_t kOne = 0x80000000;     // x^0
+constexpr std::uint32_t kOneByte = kOne >> 8;  // x^8
+
+/// The product of two polynomials, modulo kPolynomial.
+constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t product = 0;
+  for (int power = 0; power < 32; ++power) {
+    product ^= b & (0 - (a >> (31 - power) & 1));
+    b = b >> 1 ^ (kPolynomial & (0 - (b & 1)));
+  }
+  return product;
+}
 
 void mask_ip(MutableByteSpan ip) {
   const bool v4 = load_u8(ip, 0) >> 4 == 4;
@@ -30,19 +46,32 @@ void mask_ip(MutableByteSpan ip) {
 
 }  // namespace
 
+void mask_for_icrc(MutableByteSpan masked, std::size_t ip_header_size) {
+  std::memset(masked.data(), 0xFF, kPseudoLrh);
+  mask_ip(masked.subspan(kPseudoLrh));
+  const auto udp = kPseudoLrh + ip_header_size;
+  store_be16(masked, udp + 6, 0xFFFF);         // UDP checksum
+  store_u8(masked, udp + kUdpSize + 4, 0xFF);  // BTH: FECN, BECN and six reserved bits
+}
+
+ZeroTail::ZeroTail(std::size_t bytes) : power_(kOne) {
+  for (auto square = kOneByte; bytes > 0; bytes >>= 1, square = multiply(square, square))
+    if ((bytes & 1) != 0) power_ = multiply(power_, square);
+}
+
+std::uint32_t ZeroTail::operator()(std::uint32_t crc) const { return ~multiply(~crc, power_); }
+
 std::uint32_t compute_icrc(ByteSpan packet, std::size_t ip_header_size) {
   const auto headers = ip_header_size + kUdpSize + kBthSize;
   WEFT_CHECK(ip_header_size <= kMaxIpHeader && ip_header_size >= kIpv4Size && headers <= packet.size());
-  std::array<std::byte, kMaxMasked> masked;
-  masked.fill(std::byte{0xFF});
-  const auto view = MutableByteSpan(masked).first(kPseudoLrh + headers);
-  std::memcpy(view.data() + kPseudoLrh, packet.data(), headers);
-  mask_ip(view.subspan(kPseudoLrh));
-  const auto udp = kPseudoLrh + ip_header_size;
-  store_be16(view, udp + 6, 0xFFFF);         // UDP checksum
-  store_u8(view, udp + kUdpSize + 4, 0xFF);  // BTH: FECN, BECN and six reserved bits
+  std::array<std::byte, kPseudoLrh + kCopied> masked;
+  const auto copied = std::min(packet.size(), kCopied);
+  std::memcpy(masked.data() + kPseudoLrh, packet.data(), copied);
+  const auto view = MutableByteSpan(masked).first(kPseudoLrh + copied);
+  mask_for_icrc(view, ip_header_size);
   const auto crc = libdeflate_crc32(0, view.data(), view.size());
-  return libdeflate_crc32(crc, packet.data() + headers, packet.size() - headers);
+  if (copied == packet.size()) return crc;
+  return libdeflate_crc32(crc, packet.data() + copied, packet.size() - copied);
 }
 
 std::uint32_t load_icrc(ByteSpan bytes) {

@@ -1,5 +1,7 @@
 #include "probes/packet/ipv4.hpp"
 
+#include <cstring>
+
 namespace weft::packet {
 namespace {
 
@@ -8,12 +10,13 @@ constexpr std::uint16_t kMoreFragments = 0x2000;
 constexpr std::uint16_t kOffsetMask = 0x1FFF;
 
 IpAddress load_v4(ByteSpan bytes, std::size_t at) {
-  return IpAddress(IpAddress::V4{load_u8(bytes, at), load_u8(bytes, at + 1), load_u8(bytes, at + 2),
-                                 load_u8(bytes, at + 3)});
+  IpAddress::V4 v4;
+  std::memcpy(v4.data(), bytes.subspan(at, 4).data(), 4);
+  return IpAddress(v4);
 }
 
 void store_v4(MutableByteSpan bytes, std::size_t at, const IpAddress& address) {
-  for (std::size_t i = 0; i < 4; ++i) store_u8(bytes, at + i, address.bytes()[i]);
+  std::memcpy(bytes.subspan(at, 4).data(), address.bytes().data(), 4);
 }
 
 /// Offsets from RFC 791, 3.1.

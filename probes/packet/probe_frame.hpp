@@ -113,6 +113,8 @@ Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key);
 /// Where the header says which key to use: it is not `authentic` until authenticate() says so. The frame
 /// outlives the packet.
 Result<ProbePacket> decode_probe_frame(ByteSpan frame);
+/// The same of a frame whose Ethernet and IP headers are read already.
+Result<ProbePacket> decode_probe_packet(const EthernetHeader& ethernet, const IpPacket& ip);
 bool authenticate(const ProbePacket& packet, const RunKey& key);
 
 }  // namespace weft::packet

@@ -18,6 +18,9 @@
 
 namespace weft::plan {
 
+/// By which what was learned of a hash is told.
+inline constexpr Fraction kHashConfidence(0.999);
+
 enum class LabelState : std::uint8_t { seen, predicted, open };
 
 struct LabelPath {

@@ -19,8 +19,6 @@ constexpr Bandwidth kAuditRate = Bandwidth::mbit(5);  // of all together
 constexpr Bytes kAuditPacket(256);
 /// Labels of one wave: as many as two switches of 8 next hops have news in, so that few say what others said.
 constexpr std::size_t kAtOnce = 16;
-/// By which what was learned of a hash is told.
-constexpr Fraction kHashConfidence(0.999);
 constexpr auto kSlack = std::chrono::seconds(20);  // a thousand queue pairs take a while to connect
 
 }  // namespace
@@ -32,7 +30,8 @@ TraceScript::TraceScript(const Fabric& fabric, const AddressBook& addresses, con
       plan_(std::move(plan)),
       audit_(audit),
       order_(map) {
-  if (order_.all_labels) map_.emplace(results_.learner, fabric, addresses, kHashConfidence, run.value());
+  if (order_.all_labels)
+    map_.emplace(results_.learner, fabric, addresses, plan::kHashConfidence, run.value());
 }
 
 std::vector<WorkItem> TraceScript::next_wave() {

@@ -254,6 +254,12 @@ TEST(CommandLine, RefusesBadArgumentsOfATrace) {
       "leave out --simulate");
   expect_refused({"trace", "host1", "host3", "--lab=no-such-lab", "--audit", "4", "--exchange", "mail"},
                  "expected nats or rdmacm");
+  for (const char* engine : {"raw", "dpdk"})
+    expect_refused({"trace", "host1", "host3", "--fabric", fabric.path(), "--engine", engine},
+                   "no addresses");
+  const std::string device = "--dpdk-args=--no-huge --vdev=net_af_packet0,iface={interface}";
+  expect_refused({"trace", "host1", "host3", "--fabric", fabric.path(), device}, "no addresses");
+  expect_refused({"trace", "host1", "host3", "--fabric", fabric.path(), device, "--simulate"}, "--simulate");
   expect_refused({"trace", "host1", "host3"}, "--lab");
   expect_refused({"trace", "host1", "host3", "--lab=no-such-lab"}, "no-such-lab");
 }

@@ -4,6 +4,7 @@
 // when the prober sends or waits.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -43,7 +44,10 @@ class FakeWire : public datapath::PacketPort, public datapath::NextHops {
   /// What the far end makes of a frame (as Responder::take); responder() unless it is given another one.
   std::function<std::size_t(ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply)> far_end =
       [this](ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
-        return responder_.take(frame, at, now, reply);
+        packet::FrameTemplate answer;
+        const auto bytes = responder_.take(frame, at, now, answer);
+        std::ranges::copy(bytes, reply.begin());
+        return bytes.size();
       };
 
   const datapath::LocalNic& nic() const { return near_; }

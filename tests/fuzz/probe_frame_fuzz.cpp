@@ -1,5 +1,6 @@
 // Any frame at the prober's and the responder's listener. Then a true probe whose fields come from the input,
 // damaged where the input says: it is counted at most once and answered with no more than it brought.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,10 +16,10 @@ const IpAddress kNear(IpAddress::V4{10, 0, 0, 1});
 const datapath::LocalNic kNic{.mac = {{2, 0, 0, 0, 0, 2}}, .address = IpAddress(IpAddress::V4{10, 0, 0, 2})};
 
 std::size_t take(datapath::Responder& responder, ByteSpan frame) {
-  std::vector<std::byte> reply(frame.size());
-  const auto size = responder.take(frame, Nanoseconds(5), Nanoseconds(9), reply);
-  WEFT_CHECK(size <= frame.size());
-  return size;
+  packet::FrameTemplate reply;
+  const auto answer = responder.take(frame, Nanoseconds(5), Nanoseconds(9), reply);
+  WEFT_CHECK(answer.size() <= frame.size());
+  return answer.size();
 }
 
 void any_frame(ByteSpan frame) {
@@ -41,8 +42,12 @@ void damaged_probe(ByteSpan input) {
                                    .nic = PortId(load_be32(input, 6)),
                                    .spec = load_be32(input, 10),
                                    .sequence = load_be32(input, 14)};
-  encode_probe_frame({.from = kNear, .to = kNic.address, .label = UdpPort(1)}, header, kSecrets.key, size,
-                     frame);
+  const packet::ProbeRoute route{.from = kNear, .to = kNic.address, .label = UdpPort(1)};
+  encode_probe_frame(route, header, kSecrets.key, size, frame);
+  const auto first = packet::first_psn(header, kSecrets.key);
+  packet::FrameTemplate one;
+  for (int time = 0; time < 2; ++time)
+    WEFT_CHECK(std::ranges::equal(one.write(route, header, kSecrets.key, first, size), frame));
   frame[load_be16(input, 18) % frame.size()] ^= std::byte{load_u8(input, 20)};
   frame.resize(frame.size() - std::min<std::size_t>(load_u8(input, 21), frame.size()));
   const datapath::RunNics nics({{header.nic, kNear}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <optional>
 
 #include "topology/base/outside_text.hpp"
@@ -18,7 +19,7 @@ constexpr std::string_view kDriver = "net_af_packet";
 // packet(7) and the kernel's packet_mmap.rst), and the Ethernet header with a tag.
 constexpr std::size_t kRingHeader = 80;
 constexpr std::size_t kLinkHeader = 18;
-constexpr std::size_t kMinFrame = 2048;
+constexpr std::size_t kFrameStep = 2048;
 constexpr std::size_t kMaxFrame = std::size_t{1} << 15;  // a buffer of DPDK has a size of 16 bits
 constexpr std::size_t kPage = 4096;
 // With 512 frames, the driver's default, 16 to 36 % of echoes found no place on a busy host; with 4,096 none
@@ -101,6 +102,21 @@ Result<std::size_t> number(const DeviceSpec& device, std::string_view name, std:
   return *value;
 }
 
+/// Whole frames and whole pages, the least that leaves little of what the kernel takes for it: it takes
+/// powers of two.
+std::size_t block_of(std::size_t frame) {
+  constexpr std::size_t kMostOfBlock = std::size_t{1} << 16;
+  const auto whole = std::lcm(frame, kPage);
+  const auto left = [](std::size_t block) {
+    return (std::bit_ceil(block) - block) * 8 / std::bit_ceil(block);
+  };
+  if (whole > kMostOfBlock) return std::max(frame, kPage);
+  auto best = whole;
+  for (auto block = whole; block <= kMostOfBlock; block += whole)
+    if (left(block) < left(best)) best = block;
+  return best;
+}
+
 }  // namespace
 
 Result<DpdkArguments> parse_dpdk_arguments(std::string_view text) {
@@ -158,17 +174,19 @@ Result<SizedDevice> sized_for(const DeviceSpec& device, std::size_t mtu, std::si
   if (needed > kMaxFrame)
     return fail(ErrorKind::not_supported, "MTU {}: DPDK's buffers hold an MTU of {} at most", mtu,
                 kMaxFrame - kLinkHeader - kRingHeader);
-  const auto usual = std::bit_ceil(std::max(needed, kMinFrame));
+  const auto usual = (needed + kFrameStep - 1) / kFrameStep * kFrameStep;
   WEFT_TRY(const auto frame, number(device, "framesz", usual, kRingHeader + kLinkHeader, kMaxFrame));
   if (frame < needed)
     return fail(ErrorKind::usage, "--dpdk-args: framesz={} holds no frame of MTU {}: give {} or leave it out",
                 frame, mtu, usual);
-  WEFT_TRY(const auto block, number(device, "blocksz", std::max(frame, kPage), frame, kMaxFrame * 8));
+  WEFT_TRY(const auto block, number(device, "blocksz", block_of(frame), frame, kMaxFrame * 8));
   if (block % frame != 0 || block % kPage != 0)
     return fail(ErrorKind::usage, "--dpdk-args: blocksz={}: expected a multiple of framesz={} and of {}",
                 block, frame, kPage);
-  const auto frames = std::clamp(max_ring / frame, block / frame, kRingFrames);
-  WEFT_TRY(const auto count, number(device, "framecnt", frames, block / frame, kMaxRingFrames));
+  const auto in_block = block / frame;
+  const auto frames = std::clamp(max_ring / frame, in_block, kRingFrames);
+  WEFT_TRY(const auto asked, number(device, "framecnt", frames, in_block, kMaxRingFrames));
+  const auto count = asked / in_block * in_block;  // the kernel wants whole blocks
   WEFT_TRY(const auto queues, number(device, "qpairs", 1, 1, kMaxQueues));
   SizedDevice sized{.settings = "",
                     .frame = frame,

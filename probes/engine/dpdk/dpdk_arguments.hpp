@@ -36,8 +36,8 @@ Result<DeviceSpec> device_for(const DpdkArguments& arguments, const std::string&
 
 inline constexpr std::size_t kMaxQueues = 8;  // of a device, in each direction
 
-/// Bytes of a ring, of which each direction has one, where frames are large.
-inline constexpr std::size_t kMaxRing = std::size_t{16} << 20;
+/// Bytes of a ring, of which each direction has one, where frames are large: a thousand of MTU 9000.
+inline constexpr std::size_t kMaxRing = std::size_t{10} << 20;
 
 /// A device for an interface of this MTU, with the ring it needs.
 struct SizedDevice {

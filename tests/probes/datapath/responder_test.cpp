@@ -48,9 +48,9 @@ Frame frame_of(const Probe& probe) {
 
 /// The answer; empty where there is none.
 Frame take(Responder& responder, const Frame& frame, Nanoseconds at = kAt) {
-  Frame reply(frame.size());
-  reply.resize(responder.take(frame, at, at + Nanoseconds(300), reply));
-  return reply;
+  packet::FrameTemplate reply;
+  const auto answer = responder.take(frame, at, at + Nanoseconds(300), reply);
+  return Frame(answer.begin(), answer.end());
 }
 
 TEST(Responder, EchoesAProbeWithTheBackLabelAndItsOwnTurnaround) {

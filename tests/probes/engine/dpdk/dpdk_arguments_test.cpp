@@ -67,9 +67,11 @@ TEST(DpdkArguments, ARingHoldsWholeFramesOfTheMtu) {
   EXPECT_EQ(settings_of(kUsualArguments, 1500),
             "iface=p1,framesz=2048,blocksz=4096,framecnt=4096,qdisc_bypass=0");
   EXPECT_EQ(settings_of(kUsualArguments, 4200),
-            "iface=p1,framesz=8192,blocksz=8192,framecnt=2048,qdisc_bypass=0");
+            "iface=p1,framesz=6144,blocksz=61440,framecnt=1700,qdisc_bypass=0");
+  EXPECT_EQ(settings_of(kUsualArguments, 9000),
+            "iface=p1,framesz=10240,blocksz=61440,framecnt=1020,qdisc_bypass=0");
   EXPECT_EQ(settings_of(kUsualArguments, 32'000),
-            "iface=p1,framesz=32768,blocksz=32768,framecnt=512,qdisc_bypass=0");
+            "iface=p1,framesz=32768,blocksz=32768,framecnt=320,qdisc_bypass=0");
   EXPECT_THAT(settings_of(kUsualArguments, 65535), HasSubstr("DPDK's buffers hold an MTU of 32670 at most"));
 }
 
@@ -81,11 +83,16 @@ TEST(DpdkArguments, ARingIsNoLargerThanMayBeLocked) {
   EXPECT_EQ(sized_for(given, 1500, 1 << 20)->rings, std::size_t{32} << 20);
 }
 
+TEST(DpdkArguments, ARingIsWholeBlocksWhateverIsAskedFor) {
+  EXPECT_EQ(settings_of("--vdev=net_af_packet0,iface=p1,framecnt=1000", 9000),
+            "iface=p1,framesz=10240,blocksz=61440,framecnt=996,qdisc_bypass=0");
+}
+
 TEST(DpdkArguments, SizesThatAreGivenStayAndThoseThatCannotBeAreRefused) {
   EXPECT_EQ(settings_of("--vdev=net_af_packet0,iface=p1,framecnt=512,qdisc_bypass=1", 1500),
             "iface=p1,qdisc_bypass=1,framesz=2048,blocksz=4096,framecnt=512");
   EXPECT_THAT(settings_of("--vdev=net_af_packet0,iface=p1,framesz=2048", 4200),
-              HasSubstr("framesz=2048 holds no frame of MTU 4200: give 8192"));
+              HasSubstr("framesz=2048 holds no frame of MTU 4200: give 6144"));
   EXPECT_THAT(settings_of("--vdev=net_af_packet0,iface=p1,framecnt=0", 1500), HasSubstr("framecnt=0"));
   EXPECT_THAT(settings_of("--vdev=net_af_packet0,iface=p1,framecnt=99999999999999999999", 1500),
               HasSubstr("framecnt="));

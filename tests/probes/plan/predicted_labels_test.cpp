@@ -1,4 +1,4 @@
-#include "balancer/assign/linear_labels.hpp"
+#include "probes/plan/predicted_labels.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "topology/routing/ecmp_routing.hpp"
 
-namespace weft::assign {
+namespace weft::plan {
 namespace {
 
 /// An affine hash of a label's 16 bits to `bits` bits: an XOR of the rows its set bits pick.
@@ -40,7 +40,7 @@ PathMap probed(std::size_t labels, std::uint32_t paths, Hash hash, std::uint64_t
 
 constexpr LabelRange kPorts{PathLabel(0xC000), PathLabel(0xFFFF), 20'000};
 
-TEST(LinearLabels, AHundredProbesForetellEveryPortOfALinearHash) {
+TEST(PredictedLabels, AHundredProbesForetellEveryPortOfALinearHash) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const auto hash = [&](std::uint32_t label) { return affine(label, seed, 3); };
     const auto predicted = predict_labels(probed(100, 8, hash, seed), kPorts);
@@ -55,7 +55,7 @@ TEST(LinearLabels, AHundredProbesForetellEveryPortOfALinearHash) {
   }
 }
 
-TEST(LinearLabels, AKeyedHashIsSeenNotToBeLinearAndNothingIsForetold) {
+TEST(PredictedLabels, AKeyedHashIsSeenNotToBeLinearAndNothingIsForetold) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const std::size_t labels : {8u, 20u, 64u, 256u}) {
       const auto hash = [&](std::uint32_t label) { return routing::choose(seed, {1, label}, 8); };
@@ -65,12 +65,12 @@ TEST(LinearLabels, AKeyedHashIsSeenNotToBeLinearAndNothingIsForetold) {
     }
 }
 
-TEST(LinearLabels, TooFewLabelsProveNothing) {
+TEST(PredictedLabels, TooFewLabelsProveNothing) {
   const auto hash = [](std::uint32_t label) { return affine(label, 1, 2); };
   EXPECT_EQ(predict_labels(probed(12, 4, hash, 1), kPorts).pairs_linear, 0u);
 }
 
-TEST(LinearLabels, NoPathGetsMoreLabelsThanAskedFor) {
+TEST(PredictedLabels, NoPathGetsMoreLabelsThanAskedFor) {
   const auto hash = [](std::uint32_t label) { return affine(label, 5, 2); };
   LabelRange range = kPorts;
   range.most_per_path = 30;
@@ -79,5 +79,31 @@ TEST(LinearLabels, NoPathGetsMoreLabelsThanAskedFor) {
   for (const auto& path : predicted.map.pairs[0].paths) EXPECT_EQ(path.labels.size(), 30u);
 }
 
+TEST(PredictedLabels, PathsOfWhichSomeWereNotSeenAreForetoldAllTheSame) {
+  const auto hash = [](std::uint32_t label) { return affine(label, 7, 3); };
+  auto map = probed(100, 8, hash, 7);
+  constexpr std::ptrdiff_t kUnseen = 5;
+  map.pairs[0].paths.erase(map.pairs[0].paths.begin() + kUnseen);
+  const auto predicted = predict_labels(map, kPorts);
+  ASSERT_EQ(predicted.pairs_linear, 1u);
+  for (std::uint32_t p = 0; p < 7; ++p)
+    for (const PathLabel label : predicted.map.pairs[0].paths[p].labels)
+      ASSERT_EQ(hash(label.value()), p < kUnseen ? p : p + 1);
+}
+
+TEST(PredictedLabels, OneLabelThatIsListedTwiceEndsIt) {
+  const auto hash = [](std::uint32_t label) { return affine(label, 3, 3); };
+  auto map = probed(100, 8, hash, 3);
+  map.pairs[0].paths[1].labels.push_back(map.pairs[0].paths[0].labels.back());
+  std::ranges::sort(map.pairs[0].paths[1].labels);
+  EXPECT_EQ(predict_labels(map, kPorts).pairs_linear, 0u);
+}
+
+TEST(PredictedLabels, NothingIsForetoldOfAPairOfOnePathOrNone) {
+  const auto hash = [](std::uint32_t) { return 0U; };
+  EXPECT_EQ(predict_labels(probed(100, 1, hash, 1), kPorts).labels_added, 0u);
+  EXPECT_EQ(predict_labels(probed(0, 0, hash, 1), kPorts).labels_added, 0u);
+}
+
 }  // namespace
-}  // namespace weft::assign
+}  // namespace weft::plan
