@@ -12,6 +12,7 @@
 #include "cli/counters.hpp"
 #include "collectors/counters/label_mapping.hpp"
 #include "collectors/counters/port_counter.hpp"
+#include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "tests/support/text_of.hpp"

@@ -130,7 +130,7 @@ TEST(NcclHang, AsksRasOfANameByAChildThatIsBounded) {
   const auto scratch = os::ScratchDirectory::make();
   const auto getent = scratch->path() / "getent";
   const std::string path = std::getenv("PATH");
-  const OneAnswer nonsense("hello\n");
+  const Replies nonsense({{"hello\n"}});
   const auto port = nonsense.place().substr(nonsense.place().find(':'));
   const auto asked = [&](const std::string& script) {
     std::ofstream(getent) << "#!/bin/sh\n" << script;
