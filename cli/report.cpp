@@ -17,7 +17,7 @@ constexpr const char* kExamples =
     "  weft report --db watch.db                     # the last seven days\n"
     "  weft report --db watch.db --since 90d --link leaf1--spine2\n"
     "  weft report --db watch.db --since 90d -o csv > rma.csv\n"
-    "  weft report --db watch.db --since 90d --rates own.json   # which fail again and again\n"
+    "  weft report --db watch.db --since 90d --rates rates.json   # which fail again and again\n"
     "  weft report --db watch.db --since 24h -o json\n";
 
 enum class Format { table, json, csv };

@@ -197,6 +197,12 @@ Result<SwitchForm> read_switch_text(const Fabric& fabric, std::string_view text,
     return SwitchForm::weft;
   }
   const auto what = outside_text(name);
+  if (const auto first = text.find_first_not_of(" \t\r\n");
+      first == text.npos || !(text[first] == '{' || text[first] == '['))
+    return fail(ErrorKind::invalid_input,
+                "{}: no counters of a RoCE fabric: expected weft.counters/1, or JSON of a switch "
+                "(COUNTERS_DB, portstat, NVUE)",
+                what);
   if (const auto fits = check_json_limits(text, kLimits); !fits) return pass_on(fits, what);
   WEFT_TRY(const auto root, files::parse_json(text, what));
   const auto form = SwitchReader(fabric, name, node, at, into).read(root);

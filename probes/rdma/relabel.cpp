@@ -158,9 +158,10 @@ Result<std::string> relabel(const VerbsLibrary& library, ibv_qp* qp, PathLabel l
   }
   const bool is_at_rest = drained && *drained;
   // Nothing but its state may change before what was under way has ended.
-  WEFT_TRY_VOID(resume(library, qp, is_at_rest ? std::optional(label) : std::nullopt, peer));
+  const auto resumed = resume(library, qp, is_at_rest ? std::optional(label) : std::nullopt, peer);
   if (!drained) return pass_on(drained);
   if (!is_at_rest) return fail(ErrorKind::timeout, "{}: a queue pair does not drain", name_of(library, qp));
+  WEFT_TRY_VOID(resumed);
   return "by the drained state";
 }
 

@@ -232,7 +232,7 @@ TEST(DiagnoseCounters, WhereTheFileIsNoneIsAUsageErrorThatShowsNothingRaw) {
   const ScratchFile roce(kFabric);
   const ScratchFile counters(kQueryErrors);
   EXPECT_THAT(call(diagnose_command, {"--fabric", roce.path(), "--counters", counters.path()}).err,
-              HasSubstr("no node of the fabric file has a GUID"));
+              HasSubstr("no counters of a RoCE fabric"));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kPointsADecade = 8;  // finer than the width of a count of ten
 constexpr double kHealthiest = 1e-14, kHealthy = 1e-10;
-constexpr double kLeastFault = 1e-9, kMost = 1.0;
+constexpr double kMinFault = 1e-9, kMost = 1.0;
 constexpr double kProbesMeet = 1e-5;  // a loss that a run of probes may meet
 constexpr double kLieDecades = 7.0;   // of what is no loss, log-uniform
 constexpr double kMaxWindows = 64;    // of one counter; more are passed over
@@ -143,7 +143,7 @@ const std::vector<double>& healthy_points() {
   return all;
 }
 const std::vector<double>& faulty_points() {
-  static const std::vector<double> all = points(kLeastFault, kMost);
+  static const std::vector<double> all = points(kMinFault, kMost);
   return all;
 }
 
@@ -234,7 +234,7 @@ std::optional<ChannelJudged> judge_channel(std::span<const ChannelCount> counts,
     return sum;
   };
   judged.alone = log_ratio(by_others) < kSupport;
-  if (judged.alone) judged.probability = std::min(judged.probability, kMostOfOneCounter);
+  if (judged.alone) judged.probability = std::min(judged.probability, kMaxOfOneCounter);
   if (most->errors() == 0) return judged;
   const double counted = std::min(judged.counted_loss, kMost);
   judged.excluded = log_probes(probed, counted) < kExcludes;
@@ -256,7 +256,7 @@ double nats_for_loss(std::span<const ChannelCount> counts, const CounterLies& li
   };
   const double ratio =
       log_mean(points(kProbesMeet, kMost), by_counts) - log_mean(healthy_points(), by_counts);
-  return std::clamp(ratio, 0.0, kMostForProbes * static_cast<double>(accuse));
+  return std::clamp(ratio, 0.0, kMaxForProbes * static_cast<double>(accuse));
 }
 
 }  // namespace weft::diagnosis

@@ -51,14 +51,14 @@ struct ChannelJudged {
 };
 
 /// The counts of one channel, of one layer or both, in one window or several; unusable ones are passed over.
-/// One counter that nothing else supports gives at most kMostOfOneCounter. Absent: no count is usable.
-inline constexpr double kMostOfOneCounter = 0.9;
+/// One counter that nothing else supports gives at most kMaxOfOneCounter. Absent: no count is usable.
+inline constexpr double kMaxOfOneCounter = 0.9;
 std::optional<ChannelJudged> judge_channel(std::span<const ChannelCount> counts, const ProbedChannel& probed,
                                            const CounterLies& lies = {});
 
 /// ln of how much likelier the counts are where the channel loses 1e-5 and more than where it is healthy; of
-/// what probes may meet, then. Between zero and kMostForProbes a counter: what probes lost nobody takes back.
-inline constexpr double kMostForProbes = 5.0;
+/// what probes may meet, then. Between zero and kMaxForProbes a counter: what probes lost nobody takes back.
+inline constexpr double kMaxForProbes = 5.0;
 double nats_for_loss(std::span<const ChannelCount> counts, const CounterLies& lies = {});
 
 }  // namespace weft::diagnosis

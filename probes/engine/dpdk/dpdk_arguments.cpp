@@ -105,14 +105,14 @@ Result<std::size_t> number(const DeviceSpec& device, std::string_view name, std:
 /// Whole frames and whole pages, the least that leaves little of what the kernel takes for it: it takes
 /// powers of two.
 std::size_t block_of(std::size_t frame) {
-  constexpr std::size_t kMostOfBlock = std::size_t{1} << 16;
+  constexpr std::size_t kMaxOfBlock = std::size_t{1} << 16;
   const auto whole = std::lcm(frame, kPage);
   const auto left = [](std::size_t block) {
     return (std::bit_ceil(block) - block) * 8 / std::bit_ceil(block);
   };
-  if (whole > kMostOfBlock) return std::max(frame, kPage);
+  if (whole > kMaxOfBlock) return std::max(frame, kPage);
   auto best = whole;
-  for (auto block = whole; block <= kMostOfBlock; block += whole)
+  for (auto block = whole; block <= kMaxOfBlock; block += whole)
     if (left(block) < left(best)) best = block;
   return best;
 }

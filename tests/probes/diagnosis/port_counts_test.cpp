@@ -46,7 +46,7 @@ TEST(PortCounts, OneCounterAloneLeavesTheFabricHealthyWithARemark) {
     EXPECT_THAT(diagnosis.links, IsEmpty());
     ASSERT_EQ(diagnosis.counters.size(), 1u);
     EXPECT_EQ(diagnosis.counters[0].channel, run.channel("spine2->leaf1"));
-    EXPECT_LE(diagnosis.counters[0].probability, kMostOfOneCounter);
+    EXPECT_LE(diagnosis.counters[0].probability, kMaxOfOneCounter);
   }
 }
 
