@@ -12,6 +12,7 @@
 #include "cli/counters.hpp"
 #include "collectors/counters/label_mapping.hpp"
 #include "collectors/counters/port_counter.hpp"
+#include "tests/collectors/bus/watch_rig.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
@@ -132,17 +133,11 @@ TEST(CountersCheck, ACommandIsRunForEachSwitch) {
   EXPECT_THAT(check(kFabric + "counters: {exec: /nowhere/program}\n", {}).err, HasSubstr("no switch"));
 }
 
-/// A port that is free now.
-std::uint16_t free_port() {
-  httplib::Server server;
-  return static_cast<std::uint16_t>(server.bind_to_any_port("127.0.0.1"));
-}
-
 TEST(CountersCheck, ReadsDebiansPrometheusAndNodeExporter) {
   auto directory = os::ScratchDirectory::make();
   ASSERT_TRUE(directory) << directory.error().message;
   const auto at = directory->path();
-  const auto server = free_port(), exporter = free_port();
+  const auto server = bus::free_port(), exporter = bus::free_port();
   ASSERT_TRUE(files::write_text_file(
       at / "prometheus.yml",
       fmt::format("global: {{scrape_interval: 1s, scrape_timeout: 1s}}\nscrape_configs:\n- job_name: node\n"
