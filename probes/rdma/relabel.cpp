@@ -3,6 +3,7 @@
 #include <infiniband/verbs.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <thread>
 
@@ -36,8 +37,12 @@ const char* name_of(const VerbsLibrary& library, const ibv_qp* qp) {
 
 Result<LinkKind> link_of(ibv_context* context, std::uint8_t port) {
   ibv_port_attr about{};
-  verbs_context* const ops = verbs_get_ctx_op(context, query_port);
-  const int error = ops != nullptr ? ops->query_port(context, port, &about, sizeof about) : ENOSYS;
+  // As verbs_get_ctx_op(), which is a GNU expression: older providers have a shorter verbs_context, which
+  // lacks members at its beginning.
+  const verbs_context* const ops = verbs_get_ctx(context);
+  const bool has_call = ops != nullptr && ops->sz >= sizeof *ops - offsetof(verbs_context, query_port) &&
+                        ops->query_port != nullptr;
+  const int error = has_call ? ops->query_port(context, port, &about, sizeof about) : ENOSYS;
   if (error != 0)
     return fail(ErrorKind::absent, "cannot ask for the link of port {}: {}", port, std::strerror(error));
   return about.link_layer == IBV_LINK_LAYER_ETHERNET ? LinkKind::ethernet : LinkKind::infiniband;
