@@ -46,7 +46,7 @@ struct LabelList {
   std::uint64_t generation = 0;  // of two lists the later one has the higher
   std::vector<PairLabels> pairs;
   std::chrono::nanoseconds written{0};  // since 1970, to be told; nothing is decided by it
-  std::string job = {};                      // that alone may take it, up to 63 characters; empty: any
+  std::string job = {};                 // that alone may take it, up to 63 characters; empty: any
   friend bool operator==(const LabelList&, const LabelList&) = default;
 
   /// Of the n-th queue pair (from 0) of a role between two GIDs; past the list's end it starts again. A pair
