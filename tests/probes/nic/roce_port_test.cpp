@@ -8,7 +8,15 @@
 namespace weft::nic {
 namespace {
 
-const HostNic kLoopback{"lo", IpAddress(IpAddress::V4{127, 0, 0, 77}), 0};
+/// An address of this process alone: tests run side by side.
+HostNic own_loopback() {
+  const auto pid = static_cast<std::uint32_t>(getpid());
+  return {
+      "lo",
+      IpAddress(IpAddress::V4{127, 77, static_cast<std::uint8_t>(pid >> 8), static_cast<std::uint8_t>(pid)}),
+      0};
+}
+const HostNic kLoopback = own_loopback();
 
 TEST(RocePort, ARunOwnsItBesideAStandingAgentOfAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
