@@ -59,7 +59,7 @@ std::string host_name() {
   return name;
 }
 
-JobFiles::JobFiles(std::string directory, std::string job)
+JobFiles::JobFiles(std::string directory, const std::string& job)
     : directory_(std::move(directory)),
       job_(outside_text(job)),  // as lists have it
       own_path_(directory_ + "/" + name_part(host_name()) + "-" + boot_part() + "-" + process_part() +

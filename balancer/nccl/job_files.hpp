@@ -16,7 +16,7 @@ class JobFiles {
  public:
   /// Makes the directory and the process's file; where that fails the process is not seen, and reads labels
   /// still. `job`: whose lists it takes.
-  JobFiles(std::string directory, std::string job);
+  JobFiles(std::string directory, const std::string& job);
   ~JobFiles() = default;
   JobFiles(const JobFiles&) = delete;
   JobFiles& operator=(const JobFiles&) = delete;

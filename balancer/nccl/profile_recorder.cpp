@@ -1,5 +1,6 @@
 #include "balancer/nccl/profile_recorder.hpp"
 
+#include <bit>
 #include <mutex>
 
 namespace weft::nccl {
@@ -10,8 +11,8 @@ namespace {
 enum HandleKind : std::uint64_t { kCommunicator = 0, kCollective = 1, kOperation = 2, kStep = 3 };
 constexpr std::uint64_t kOpenMark = 1U << 16U;  // a communicator's handle is not null
 
-void* to_handle(std::uint64_t bits) { return reinterpret_cast<void*>(bits); }
-std::uint64_t bits_of(void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
+void* to_handle(std::uint64_t bits) { return std::bit_cast<void*>(bits); }
+std::uint64_t bits_of(void* handle) { return std::bit_cast<std::uint64_t>(handle); }
 HandleKind kind_of(std::uint64_t bits) { return static_cast<HandleKind>(bits & 3U); }
 
 std::uint64_t operation_bits(std::size_t place, std::uint32_t life) {
@@ -120,7 +121,7 @@ void* ProfileRecorder::start_step(void* parent, int step, std::uint64_t now) {
   Operation* const operation = kind_of(bits) == kOperation ? operation_of(bits) : nullptr;
   if (operation == nullptr) return nullptr;
   const std::size_t place = static_cast<std::uint32_t>(step) % kStepsUnderWay;
-  operation->steps[place].store(pack(ProxyWait::none, now), std::memory_order_relaxed);
+  operation->steps[place].store(pack(ProxyWait::none, now), std::memory_order_release);
   return to_handle(bits | kStep | place << 18U);
 }
 
@@ -134,7 +135,7 @@ void ProfileRecorder::step_waits(void* handle, ProxyWait wait, std::uint64_t sen
   // NCCL says again that it waits for the peer with each try.
   if (before == 0 || wait_of(before) == wait) return;
   operation->sums.waited[static_cast<std::size_t>(wait_of(before))] += now - (before >> 3U);
-  step.store(pack(wait, now), std::memory_order_relaxed);
+  step.store(pack(wait, now), std::memory_order_release);
 }
 
 void ProfileRecorder::end_operation(Operation& operation, std::uint32_t life, std::uint64_t now) {
@@ -165,12 +166,8 @@ void ProfileRecorder::stop(void* handle, std::uint64_t now) {
 
 // Loads acquire, so that the look at its life that follows them says whether it was the same one throughout.
 WaitingOperation ProfileRecorder::describe(const Operation& operation) {
-  const std::uint64_t what = operation.what.load(std::memory_order_acquire);
-  WaitingOperation waiting{.serial = operation.serial.load(std::memory_order_acquire),
-                           .communicator = static_cast<std::uint8_t>(what & 0xFFU),
-                           .peer = static_cast<std::int32_t>(static_cast<std::uint32_t>(what >> 32U)),
-                           .channel = static_cast<std::uint8_t>((what >> 8U) & 0xFFU),
-                           .sends = ((what >> 16U) & 1U) != 0};
+  // The steps first: one that waits was stored behind what its operation is.
+  WaitingOperation waiting{};
   for (const auto& step : operation.steps) {
     const std::uint64_t packed = step.load(std::memory_order_acquire);
     if (wait_of(packed) == ProxyWait::none) continue;
@@ -179,6 +176,12 @@ WaitingOperation ProfileRecorder::describe(const Operation& operation) {
       waiting.since = packed >> 3U;
     }
   }
+  const std::uint64_t what = operation.what.load(std::memory_order_acquire);
+  waiting.serial = operation.serial.load(std::memory_order_acquire);
+  waiting.communicator = static_cast<std::uint8_t>(what & 0xFFU);
+  waiting.peer = static_cast<std::int32_t>(static_cast<std::uint32_t>(what >> 32U));
+  waiting.channel = static_cast<std::uint8_t>((what >> 8U) & 0xFFU);
+  waiting.sends = ((what >> 16U) & 1U) != 0;
   return waiting;
 }
 
