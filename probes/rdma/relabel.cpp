@@ -35,15 +35,18 @@ const char* name_of(const VerbsLibrary& library, const ibv_qp* qp) {
 
 }  // namespace
 
-Result<LinkKind> link_of(ibv_context* context, std::uint8_t port) {
-  ibv_port_attr about{};
+int ask_port(ibv_context* context, std::uint8_t port, ibv_port_attr& told) {
   // As verbs_get_ctx_op(), which is a GNU expression: older providers have a shorter verbs_context, which
   // lacks members at its beginning.
   const verbs_context* const ops = verbs_get_ctx(context);
   const bool has_call = ops != nullptr && ops->sz >= sizeof *ops - offsetof(verbs_context, query_port) &&
                         ops->query_port != nullptr;
-  const int error = has_call ? ops->query_port(context, port, &about, sizeof about) : ENOSYS;
-  if (error != 0)
+  return has_call ? ops->query_port(context, port, &told, sizeof told) : ENOSYS;
+}
+
+Result<LinkKind> link_of(ibv_context* context, std::uint8_t port) {
+  ibv_port_attr about{};
+  if (const int error = ask_port(context, port, about); error != 0)
     return fail(ErrorKind::absent, "cannot ask for the link of port {}: {}", port, std::strerror(error));
   return about.link_layer == IBV_LINK_LAYER_ETHERNET ? LinkKind::ethernet : LinkKind::infiniband;
 }

@@ -30,6 +30,9 @@ struct DlidRoute {
 Result<DlidRoute> dlid_route(LidRange peer, std::optional<PathLabel> label, LidRange own,
                              std::optional<PathLabel> back_label);
 
+/// ibv_query_port, by the context's own table. 0, or errno's value.
+int ask_port(ibv_context* context, std::uint8_t port, ibv_port_attr& told);
+
 enum class LinkKind : std::uint8_t { ethernet, infiniband };
 /// Of a port, as its device says: a LID in an address vector tells nothing, a program may leave any on RoCE.
 /// Error: absent (the device does not say).

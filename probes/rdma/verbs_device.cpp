@@ -13,6 +13,8 @@
 #include <map>
 #include <vector>
 
+#include "probes/rdma/relabel.hpp"
+
 namespace weft::rdma {
 namespace {
 
@@ -78,9 +80,7 @@ RdmaDriver driver_of(const VerbsLibrary& library, ibv_device* device) {
 /// An error where the port is not up, or its device is no more.
 Result<ibv_port_attr> active_port(ibv_context* context, const GidEntry& entry) {
   ibv_port_attr port{};
-  verbs_context* ops = verbs_get_ctx_op(context, query_port);
-  const int error = ops != nullptr ? ops->query_port(context, entry.port, &port, sizeof port) : ENOSYS;
-  if (error != 0)
+  if (const int error = ask_port(context, entry.port, port); error != 0)
     return fail(ErrorKind::absent, "{}: cannot read port {}: {}: has its driver been unloaded?", entry.device,
                 entry.port, std::strerror(error));
   if (port.state == IBV_PORT_ACTIVE) return port;

@@ -12,6 +12,7 @@
 
 struct ibv_ah;
 struct ibv_ah_attr;
+struct ibv_port_attr;
 struct ibv_comp_channel;
 struct ibv_context;
 struct ibv_cq;

@@ -92,6 +92,12 @@ class MadeUpRun {
   }
 
   Diagnosis diagnosed() const { return diagnose(fabric, seen); }
+  /// Of the finding of a channel; 0: it has none.
+  double confidence_of(std::string_view name) const {
+    for (const LinkFinding& finding : diagnosed().links)
+      if (finding.channel == channel(name)) return finding.confidence;
+    return 0.0;
+  }
 
  private:
   std::uint64_t draw(std::uint64_t n, double p) {

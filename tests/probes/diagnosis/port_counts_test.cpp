@@ -97,17 +97,12 @@ TEST(PortCounts, ACounterTipsTheScalesForALossThatProbesAloneLeaveOpen) {
   run.fault("leaf2->spine1").loss = 0.0006;
   run.background = 2e-5;
   run.probe(1200, 100);
-  const auto confidence = [&] {
-    for (const LinkFinding& finding : run.diagnosed().links)
-      if (finding.channel == run.channel("leaf2->spine1")) return finding.confidence;
-    return 0.0;
-  };
-  const double before = confidence();
+  const double before = run.confidence_of("leaf2->spine1");
   run.seen.counts.push_back(counted(run.channel("leaf2->spine1"), CounterKind::frames, 3'000'000));
-  const double with_one = confidence();
+  const double with_one = run.confidence_of("leaf2->spine1");
   EXPECT_GT(with_one, before);
   run.seen.counts.push_back(counted(run.channel("leaf2->spine1"), CounterKind::codewords, 1'500'000));
-  EXPECT_GT(confidence(), std::max(with_one, 0.9));
+  EXPECT_GT(run.confidence_of("leaf2->spine1"), std::max(with_one, 0.9));
 }
 
 TEST(PortCounts, ALieOfOneWindowIsToldFromALossThatGoesOn) {

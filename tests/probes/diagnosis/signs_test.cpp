@@ -35,15 +35,10 @@ TEST(Signs, ACounterTipsTheScalesForALossThatProbesAloneLeaveOpen) {
   run.fault("leaf2->spine1").loss = 0.0006;
   run.background = 2e-5;
   run.probe(1200, 100);
-  const auto confidence = [&] {
-    for (const LinkFinding& finding : run.diagnosed().links)
-      if (finding.channel == run.channel("leaf2->spine1")) return finding.confidence;
-    return 0.0;
-  };
-  const double before = confidence();
+  const double before = run.confidence_of("leaf2->spine1");
   run.seen.channels.push_back(
       {.channel = run.channel("leaf2->spine1"), .cause = Cause::loss, .log_ratio = 8, .text = "CRC errors"});
-  EXPECT_GT(confidence(), std::max(before, 0.9));
+  EXPECT_GT(run.confidence_of("leaf2->spine1"), std::max(before, 0.9));
 }
 
 TEST(Signs, ADeadAgentIsAHostFindingAndItsLostProbesBelongToIt) {
