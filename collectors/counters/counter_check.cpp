@@ -53,6 +53,22 @@ std::string trouble(const Fabric& fabric, const CounterTable& table, const Serie
   return "";
 }
 
+/// Errors that grow, and nothing of the port that says of how many: they weigh nothing. `histories`: those of
+/// a port and source stand together.
+bool lacks_its_share(const std::vector<SeriesHistory>& histories, std::size_t at) {
+  const SeriesHistory& one = histories[at];
+  if (one.key.counter != PortCounter::fcs_errors || one.windows.empty()) return false;
+  if (growth(one, one.windows.front().from, one.windows.back().to)->grew == 0) return false;
+  const auto is_beside = [&](const SeriesHistory& other) {
+    return other.port == one.port && other.source == one.source;
+  };
+  std::size_t first = at;
+  while (first > 0 && is_beside(histories[first - 1])) --first;
+  for (std::size_t i = first; i < histories.size() && is_beside(histories[i]); ++i)
+    if (histories[i].key.counter == PortCounter::frames_in && !histories[i].windows.empty()) return false;
+  return true;
+}
+
 std::string remarks_text(std::string_view title, const Remarks& remarks, std::size_t width) {
   if (remarks.count == 0) return "";
   auto text = fmt::format("\n{}: {}\n", title, remarks.count);
@@ -87,13 +103,18 @@ CounterCheck check_counters(const Fabric& fabric, const CounterTable& table,
   std::vector<bool> told(fabric.port_count(), false);
   std::vector<std::map<PortCounter, std::set<PortId>>> by_source(table.source_count());
   std::vector<std::set<PortId>> windows(table.source_count());
-  for (const SeriesHistory& one : histories) {
+  for (std::size_t i = 0; i < histories.size(); ++i) {
+    const SeriesHistory& one = histories[i];
     told[one.port.value()] = true;
     by_source[one.source][one.key.counter].insert(one.port);
     if (!one.windows.empty()) windows[one.source].insert(one.port);
     add(check.left_out, one.left_out);
-    if (check.troubles.size() < kMaxTroubles)
-      if (auto text = trouble(fabric, table, one); !text.empty()) check.troubles.push_back(std::move(text));
+    if (check.troubles.size() == kMaxTroubles) continue;
+    if (auto text = trouble(fabric, table, one); !text.empty()) check.troubles.push_back(std::move(text));
+    if (lacks_its_share(histories, i))
+      check.troubles.push_back(
+          fmt::format("fcs_errors of {} ({}) grow, and no frames_in says of how many: not used",
+                      fabric.name_of(one.port), table.source_name(one.source)));
   }
   for (std::uint32_t source = 0; source < table.source_count(); ++source) {
     SourceCheck of_source{

@@ -14,6 +14,8 @@ constexpr CounterGain kCodewordGain{.frames_per_error = 8, .spread = 0.7};
 /// Sums of a device have other parts beside (too long, no buffer).
 constexpr CounterGain kSumGain{.frames_per_error = 1, .spread = 0.7};
 
+constexpr std::size_t kMaxWindows = 64;  // rows of one counter
+
 class PortCounts {
  public:
   PortCounts(const Fabric& fabric, const CounterTable& table, std::span<const SeriesHistory> of_port,
@@ -49,24 +51,32 @@ class PortCounts {
     return *most_a_second(fec_codewords, fabric_.link(*link).rate) * seconds;
   }
 
+  /// A row a window, so that what lies in one of them is seen to; of many, neighbours are one.
   void add(ChannelId channel, CounterKind kind, PortCounter errors, PortCounter of, CounterGain gain) {
     const auto* counted = find(errors);
     if (counted == nullptr || counted->windows.empty()) return;
     const auto& windows = counted->windows;
-    const auto grown = growth(*counted, windows.front().from, windows.back().to);
-    const double all = exposure(*grown, of);
-    if (!(all > 0)) return;
-    into_.push_back({.channel = channel,
+    const std::size_t step = (windows.size() + kMaxWindows - 1) / kMaxWindows;
+    ChannelCount row{.channel = channel,
                      .kind = kind,
-                     .errors = grown->grew,
-                     .exposure = std::max(all, static_cast<double>(grown->grew)),
                      .gain = gain,
-                     .begin = grown->from,
-                     .end = grown->to,
-                     .age = newest_ - grown->to,
+                     .age = newest_ - windows.back().to,
                      .period = windows.back().to - windows.back().from,
                      .source = fmt::format("{}: {} of {}", table_.source_name(counted->source),
-                                           to_string(errors), fabric_.name_of(counted->port))});
+                                           to_string(errors), fabric_.name_of(counted->port))};
+    for (std::size_t first = 0; first < windows.size(); first += step) {
+      const std::size_t last = std::min(first + step, windows.size()) - 1;
+      const auto grown = growth(*counted, windows[first].from, windows[last].to);
+      const double all = exposure(*grown, of);
+      // Errors of nobody knows how many are told, and weigh nothing.
+      if (!(all > 0) && grown->grew == 0) continue;
+      row.errors = grown->grew;
+      // Frames that came are those without an error (RFC 2863, ifInUcastPkts); all codewords are counted.
+      row.exposure = all > 0 && of != fec_codewords ? all + static_cast<double>(grown->grew) : all;
+      row.begin = grown->from;
+      row.end = grown->to;
+      into_.push_back(row);
+    }
   }
 
   const Fabric& fabric_;

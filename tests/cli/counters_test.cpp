@@ -186,6 +186,33 @@ TEST(DiagnoseWithCounters, TellsHowManyCountsItHas) {
   EXPECT_THAT(outcome.err, HasSubstr("1 series, 1 counts of errors over a window"));
 }
 
+/// Readings of leaf1/p3, a minute apart: both layers count errors in each minute, or in the first alone.
+std::string readings(bool always) {
+  std::string text = "{\"schema\":\"weft.counters/1\",\"source\":\"script\"}\n";
+  for (std::uint64_t minute = 0; minute < 50; ++minute) {
+    const std::uint64_t bad = always ? minute : std::min<std::uint64_t>(minute, 1) * 49;
+    text += fmt::format(
+        R"({{"at":"2026-11-28T05:{:02}:00Z","port":"leaf1/p3","counters":{{"frames_in":{},"fcs_errors":{},)"
+        R"("fec_codewords":{},"fec_uncorrectable":{}}}}})",
+        minute, 100'000'000 * minute, 10 * bad, 4'687'500'000 * minute, 60 * bad);
+    text += '\n';
+  }
+  return text;
+}
+
+TEST(DiagnoseWithCounters, ErrorsOfOneMinuteAloneNameNothingAndThoseOfEachMinuteDo) {
+  const ScratchFile fabric(kFabric);
+  for (const bool always : {true, false}) {
+    const ScratchFile counters(readings(always));
+    const auto outcome = call(diagnose_command, {"--fabric", fabric.path(), "--counters", counters.path()});
+    EXPECT_EQ(
+        outcome.out.find("confidence") != std::string::npos || outcome.out.find("CONF") != std::string::npos,
+        always)
+        << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr(always ? "in 49 of 49 windows" : "in 1 of 49 windows"));
+  }
+}
+
 TEST(CounterPage, NamesEveryCounterAndEveryPreset) {
   const auto page = text_of(WEFT_SOURCE_DIR "/docs/counters.md");
   for (std::size_t i = 0; i < counters::kPortCounters; ++i)

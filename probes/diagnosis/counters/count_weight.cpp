@@ -12,14 +12,16 @@ namespace {
 constexpr int kPointsADecade = 8;  // finer than the width of a count of ten
 constexpr double kHealthiest = 1e-14, kHealthy = 1e-10;
 constexpr double kMinFault = 1e-9, kMost = 1.0;
-constexpr double kProbesMeet = 1e-5;  // a loss that a run of probes may meet
-constexpr double kLieDecades = 7.0;   // of what is no loss, log-uniform
-constexpr double kMaxWindows = 64;    // of one counter; more are passed over
-constexpr double kScattered = 0.3;    // of true losses, those that come heaped in some windows
-constexpr double kMaxSpread = 10.0;   // beyond it an error means anything
-constexpr double kMinSpread = 0.05;   // of a gain: none is known better
-constexpr double kSupport = 1.1;      // nats (3 to 1) by which others must say the same
-constexpr double kExcludes = -3.0;    // nats
+constexpr double kProbesMeet = 1e-5;     // a loss that a run of probes may meet
+constexpr double kLieDecades = 7.0;      // of what is no loss, log-uniform
+constexpr std::size_t kMaxWindows = 64;  // of one counter; of more, neighbours are one
+constexpr int kFinePoints = 64;          // a decade: finer than kMinSpread
+constexpr int kFineReach = 24;           // points to either side of what a counter says
+constexpr double kScattered = 0.3;       // of true losses, those that come heaped in some windows
+constexpr double kMaxSpread = 10.0;      // beyond it an error means anything
+constexpr double kMinSpread = 0.05;      // of a gain: none is known better
+constexpr double kSupport = 1.1;         // nats (3 to 1) by which others must say the same
+constexpr double kExcludes = -3.0;       // nats
 constexpr double kLeast = -1e300;
 
 double log_sum(double a, double b) {
@@ -36,25 +38,46 @@ double log_count(double errors, double mean, double spread) {
          shape * (std::log(shape) - std::log(mean + shape));
 }
 
+/// A window, or neighbouring ones.
+struct Row {
+  double errors = 0;
+  double exposure = 0;
+  double units = 0;  // exposure by gain: errors = units * hazard
+};
+
 /// One counter, in one window or several.
 class Series {
  public:
-  explicit Series(std::vector<const ChannelCount*> rows) : rows_(std::move(rows)) {
-    for (const ChannelCount* row : rows_) {
-      errors_ += static_cast<double>(row->errors);
-      units_ += row->exposure / row->gain.frames_per_error;
-      spread_ = std::max(spread_, row->gain.spread);
-      near_event_ = near_event_ || row->link_event;
+  explicit Series(std::vector<const ChannelCount*> counts) {
+    std::ranges::stable_sort(counts, {}, &ChannelCount::begin);
+    const std::size_t step = (counts.size() + kMaxWindows - 1) / kMaxWindows;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const ChannelCount& count = *counts[i];
+      if (i % step == 0) rows_.emplace_back();
+      rows_.back().errors += static_cast<double>(count.errors);
+      rows_.back().exposure += count.exposure;
+      rows_.back().units += count.exposure / count.gain.frames_per_error;
+      spread_ = std::max(spread_, count.gain.spread);
+      near_event_ = near_event_ || count.link_event;
     }
+    for (const Row& row : rows_) errors_ += row.errors, units_ += row.units;
     even_ = log_even(nullptr);
     heaped_ = log_heaped();
-    for (const ChannelCount* row : rows_)
-      if (row->errors > 0) but_.push_back({row, log_even(row)});
+    for (const Row& row : rows_)
+      if (row.errors > 0) but_.push_back({&row, log_even(&row)});
   }
+  Series(Series&&) = default;
+  Series& operator=(Series&&) = default;
 
   double errors() const { return errors_; }
   double units() const { return units_; }
   double implied() const { return errors_ / units_; }
+  /// Its errors are others than a loss makes, however the gain is off: it and who says so are not of one
+  /// mind.
+  bool contradicts(double hazard) const {
+    const double own = log_count(errors_, errors_, spread_);
+    return log_count(errors_, units_ * hazard, spread_) - own < kExcludes;
+  }
 
   /// ln P(counts | hazard of the channel).
   double log_likelihood(double hazard, const CounterLies& lies) const {
@@ -65,8 +88,8 @@ class Series {
     // What is no loss, in one window: the others are true.
     const double one = std::log(no_loss * (1 - lies.persists) / static_cast<double>(rows_.size()));
     for (const auto& [row, even] : but_) {
-      const auto added = static_cast<double>(row->errors);
-      const double rest = units_ - row->exposure / row->gain.frames_per_error;
+      const double added = row->errors;
+      const double rest = units_ - row->units;
       all = log_sum(all, one + log_added(added, units_ * hazard - rest * hazard) +
                              log_count(errors_ - added, rest * hazard, spread_) + even);
     }
@@ -82,15 +105,13 @@ class Series {
     return bound - std::log(errors * kLieDecades * std::log(10.0));
   }
   /// ln of the multinomial probability of the windows, but for one, by their exposure.
-  double log_even(const ChannelCount* but) const {
-    double errors = 0, units = 0, sum = 0;
-    for (const ChannelCount* row : rows_)
-      if (row != but) errors += static_cast<double>(row->errors), units += row->exposure;
-    for (const ChannelCount* row : rows_) {
-      if (row == but || row->errors == 0) continue;
-      const auto own = static_cast<double>(row->errors);
-      sum += own * std::log(row->exposure / units) - std::lgamma(own + 1);
-    }
+  double log_even(const Row* but) const {
+    double errors = 0, exposure = 0, sum = 0;
+    for (const Row& row : rows_)
+      if (&row != but) errors += row.errors, exposure += row.exposure;
+    for (const Row& row : rows_)
+      if (&row != but && row.errors > 0)
+        sum += row.errors * std::log(row.exposure / exposure) - std::lgamma(row.errors + 1);
     return sum + std::lgamma(errors + 1);
   }
   /// The same where the share of each window is drawn (Dirichlet, one a window).
@@ -100,52 +121,74 @@ class Series {
   }
 
   struct But {
-    const ChannelCount* row;
+    const Row* row;
     double even;
   };
-  std::vector<const ChannelCount*> rows_;
+  std::vector<Row> rows_;
   double errors_ = 0;
-  double units_ = 0;  // exposure by gain: errors = units * hazard
+  double units_ = 0;
   double spread_ = 0;
   bool near_event_ = false;
   double even_ = 0, heaped_ = 0;
   std::vector<But> but_;
 };
 
-/// Of each layer the source with the largest exposure.
-std::vector<Series> series_of(std::span<const ChannelCount> counts) {
+struct Counters {
+  std::vector<Series> all;    // one a layer
+  bool contradicted = false;  // another source of a layer says otherwise
+};
+
+/// Of each layer the source that says the largest loss. One that reads zero beside it may be stuck, or of
+/// another port: it does not speak for health then, and what is said is not sure any more.
+Counters counters_of(std::span<const ChannelCount> counts) {
   using Key = std::tuple<CounterLayer, CounterKind, std::string_view>;
   std::map<Key, std::vector<const ChannelCount*>> by_source;
   for (const ChannelCount& count : counts)
-    if (why_unusable(count) == nullptr) {
-      auto& rows = by_source[{*layer_of(count.kind), count.kind, count.source}];
-      if (static_cast<double>(rows.size()) < kMaxWindows) rows.push_back(&count);
-    }
-  std::map<CounterLayer, Series> best;
-  for (auto& [key, rows] : by_source) {
-    Series series(std::move(rows));
-    const auto [at, is_new] = best.try_emplace(std::get<0>(key), series);
-    if (!is_new && series.units() > at->second.units()) at->second = std::move(series);
+    if (why_unusable(count) == nullptr)
+      by_source[{*layer_of(count.kind), count.kind, count.source}].push_back(&count);
+  std::map<CounterLayer, std::vector<Series>> by_layer;
+  for (auto& [key, rows] : by_source) by_layer[std::get<0>(key)].emplace_back(std::move(rows));
+  Counters made;
+  for (auto& [layer, sources] : by_layer) {
+    const auto most = std::ranges::max_element(
+        sources, {}, [](const Series& one) { return std::pair(one.implied(), one.units()); });
+    for (const Series& other : sources)
+      made.contradicted = made.contradicted || (&other != &*most && other.contradicts(most->implied()));
+    made.all.push_back(std::move(*most));
   }
-  std::vector<Series> all;
-  for (auto& [layer, series] : best) all.push_back(std::move(series));
-  return all;
+  return made;
 }
 
-std::vector<double> points(double from, double to) {
-  std::vector<double> all;
+/// Hazards with the width of each on a logarithmic scale.
+struct Point {
+  double hazard = 0;
+  double width = 0;
+};
+using Points = std::vector<Point>;
+
+/// A few a decade, and many about what each counter says, where its likelihood is narrow.
+Points points(double from, double to, std::span<const Series> about) {
+  std::vector<double> at;
   const double step = std::pow(10.0, 1.0 / kPointsADecade);
-  for (double h = from; h < to * (1 + 1e-9); h *= step) all.push_back(h);
+  for (double h = from; h < to * (1 + 1e-9); h *= step) at.push_back(h);
+  for (const Series& series : about)
+    for (int i = -kFineReach; i <= kFineReach; ++i)
+      if (const double h = series.implied() * std::pow(10.0, static_cast<double>(i) / kFinePoints);
+          h > from && h < to)
+        at.push_back(h);
+  std::ranges::sort(at);
+  Points made;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double below = i == 0 ? at[i] : at[i - 1], above = i + 1 == at.size() ? at[i] : at[i + 1];
+    made.push_back({at[i], std::log(above / below) / 2});
+  }
+  return made;
+}
+const Points& healthy_points() {
+  static const Points all = points(kHealthiest, kHealthy, {});
   return all;
 }
-const std::vector<double>& healthy_points() {
-  static const std::vector<double> all = points(kHealthiest, kHealthy);
-  return all;
-}
-const std::vector<double>& faulty_points() {
-  static const std::vector<double> all = points(kMinFault, kMost);
-  return all;
-}
+Points faulty_points(std::span<const Series> about) { return points(kMinFault, kMost, about); }
 
 double log_probes(const ProbedChannel& probed, double hazard) {
   return -probed.passed * hazard + probed.lossy_rows * std::log1p(hazard / probed.elsewhere);
@@ -153,30 +196,36 @@ double log_probes(const ProbedChannel& probed, double hazard) {
 
 /// ln of the mean over points of the exponential.
 template <class Value>
-double log_mean(const std::vector<double>& at, Value value) {
-  double sum = kLeast;
-  for (const double hazard : at) sum = log_sum(sum, value(hazard));
-  return sum - std::log(static_cast<double>(at.size()));
+double log_mean(const Points& at, Value value) {
+  double sum = kLeast, width = 0;
+  for (const Point& point : at) {
+    sum = log_sum(sum, value(point.hazard) + std::log(point.width));
+    width += point.width;
+  }
+  return sum - std::log(width);
 }
 
 /// ln of the likelihood ratio of a fault: the mean over faulty hazards to that over healthy ones.
 template <class Value>
-double log_ratio(Value value) {
-  return log_mean(faulty_points(), value) - log_mean(healthy_points(), value);
+double log_ratio(const Points& faulty, Value value) {
+  return log_mean(faulty, value) - log_mean(healthy_points(), value);
 }
 
-void estimate(const std::vector<double>& log_weights, ChannelJudged& judged) {
-  const double top = std::ranges::max(log_weights);
+template <class Value>
+void estimate(const Points& faulty, Value value, ChannelJudged& judged) {
+  std::vector<double> weights;
+  for (const Point& point : faulty) weights.push_back(value(point.hazard) + std::log(point.width));
+  const double top = std::ranges::max(weights);
   if (!(top > kLeast)) return;  // no loss fits
   double all = 0;
-  for (const double w : log_weights) all += std::exp(w - top);
+  for (const double w : weights) all += std::exp(w - top);
   double below = 0;
   const std::array<std::pair<double, double*>, 3> wanted{
       {{0.025, &judged.low}, {0.5, &judged.loss}, {0.975, &judged.high}}};
-  for (std::size_t i = 0; i < log_weights.size(); ++i) {
-    const double next = below + std::exp(log_weights[i] - top) / all;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double next = below + std::exp(weights[i] - top) / all;
     for (const auto& [share, place] : wanted)
-      if (below < share && next >= share) *place = faulty_points()[i];
+      if (below < share && next >= share) *place = faulty[i].hazard;
     below = next;
   }
 }
@@ -212,41 +261,48 @@ const char* why_unusable(const ChannelCount& count) {
 
 std::optional<ChannelJudged> judge_channel(std::span<const ChannelCount> counts, const ProbedChannel& probed,
                                            const CounterLies& lies) {
-  const auto all = series_of(counts);
+  const auto [all, contradicted] = counters_of(counts);
   if (all.empty()) return std::nullopt;
+  const Points faulty = faulty_points(all);
   const auto by_all = [&](double hazard) {
     double sum = log_probes(probed, hazard);
     for (const Series& series : all) sum += series.log_likelihood(hazard, lies);
     return sum;
   };
-  const double ratio = log_ratio(by_all);
-  ChannelJudged judged;
+  const double ratio = log_ratio(faulty, by_all);
+  ChannelJudged judged{.contradicted = contradicted};
   judged.probability = 1.0 / (1.0 + std::exp(-ratio) * (1 - kLossyChannels) / kLossyChannels);
-  std::vector<double> weights;
-  for (const double hazard : faulty_points()) weights.push_back(by_all(hazard));
-  estimate(weights, judged);
-  const auto most = std::ranges::max_element(all, {}, &Series::implied);
-  judged.counted_loss = most->implied();
+  estimate(faulty, by_all, judged);
+  const auto is_excluded = [&](const Series& series) {
+    return log_probes(probed, std::min(series.implied(), kMost)) < kExcludes;
+  };
+  // The largest loss of those that the probes let pass; all are excluded: the largest.
+  const auto most = std::ranges::max_element(
+      all, {}, [&](const Series& series) { return std::pair(!is_excluded(series), series.implied()); });
+  const auto accuses = [](const Series& series) { return series.errors() > 0; };
+  const auto first = std::ranges::find_if(all, accuses);
+  const Series* const told = most->errors() > 0 ? &*most : first == all.end() ? nullptr : &*first;
+  judged.counted_loss = told == nullptr ? 0 : told->implied();
   const auto by_others = [&](double hazard) {
     double sum = log_probes(probed, hazard);
     for (const Series& series : all)
-      if (&series != &*most) sum += series.log_likelihood(hazard, lies);
+      if (&series != told) sum += series.log_likelihood(hazard, lies);
     return sum;
   };
-  judged.alone = log_ratio(by_others) < kSupport;
-  if (judged.alone) judged.probability = std::min(judged.probability, kMaxOfOneCounter);
-  if (most->errors() == 0) return judged;
-  const double counted = std::min(judged.counted_loss, kMost);
-  judged.excluded = log_probes(probed, counted) < kExcludes;
+  judged.alone = log_ratio(faulty, by_others) < kSupport;
+  if (judged.alone || contradicted) judged.probability = std::min(judged.probability, kMaxOfOneCounter);
+  if (told == nullptr) return judged;
+  judged.excluded = is_excluded(*told);
   for (const Series& series : all)
     if (series.errors() == 0)
-      judged.excluded_by_zero =
-          series.log_likelihood(counted, lies) - series.log_likelihood(kHealthiest, lies) < kExcludes;
+      judged.excluded_by_zero = series.log_likelihood(std::min(judged.counted_loss, kMost), lies) -
+                                    series.log_likelihood(kHealthiest, lies) <
+                                kExcludes;
   return judged;
 }
 
 double nats_for_loss(std::span<const ChannelCount> counts, const CounterLies& lies) {
-  const auto all = series_of(counts);
+  const auto all = counters_of(counts).all;
   const auto accuse = std::ranges::count_if(all, [](const Series& series) { return series.errors() > 0; });
   if (accuse == 0) return 0;
   const auto by_counts = [&](double hazard) {
@@ -255,7 +311,7 @@ double nats_for_loss(std::span<const ChannelCount> counts, const CounterLies& li
     return sum;
   };
   const double ratio =
-      log_mean(points(kProbesMeet, kMost), by_counts) - log_mean(healthy_points(), by_counts);
+      log_mean(points(kProbesMeet, kMost, all), by_counts) - log_mean(healthy_points(), by_counts);
   return std::clamp(ratio, 0.0, kMaxForProbes * static_cast<double>(accuse));
 }
 

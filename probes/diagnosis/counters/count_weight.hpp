@@ -32,7 +32,8 @@ struct ProbedChannel {
 };
 
 /// Codewords and symbols are counted by the receiver's coding sublayer, frames and packets by its MAC: two
-/// counters. Two sources of one kind are one counter read twice; that with the larger exposure counts.
+/// counters. Two sources of one layer are one counter read twice: that which says the larger loss counts, and
+/// where another says otherwise the two of them are no more than one counter alone.
 enum class CounterLayer { coding, mac };
 std::optional<CounterLayer> layer_of(CounterKind kind);  // absent: it counts no loss on the wire
 
@@ -46,6 +47,7 @@ struct ChannelJudged {
   double low = 0, high = 0;
   double counted_loss = 0;        // what the counter that counts most says
   bool alone = false;             // no second counter and no probes say the same
+  bool contradicted = false;      // another source of the same counter says otherwise
   bool excluded = false;          // the probes exclude what it says
   bool excluded_by_zero = false;  // so does the other counter, which counted none
 };

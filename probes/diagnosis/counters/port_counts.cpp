@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "probes/diagnosis/counts/count_problem.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
@@ -112,17 +113,48 @@ std::string text_of(const ChannelCount& count) {
   return text;
 }
 
+/// A line for each source and counter, all its windows together; those with errors first, and by themselves
+/// those that are not used.
+std::vector<std::string> texts_of(const std::vector<ChannelCount>& counted) {
+  struct Told {
+    ChannelCount sum;
+    std::size_t windows = 0, with_errors = 0;
+  };
+  std::map<std::tuple<std::string, CounterKind, const char*>, Told> by_counter;
+  for (const ChannelCount& count : counted) {
+    auto& [sum, windows, with_errors] = by_counter[{count.source, count.kind, why_unusable(count)}];
+    if (windows++ == 0)
+      sum = count;
+    else
+      sum.errors += count.errors, sum.exposure += count.exposure, sum.age = std::min(sum.age, count.age);
+    sum.begin = std::min(sum.begin, count.begin);
+    sum.end = std::max(sum.end, count.end);
+    sum.link_event = sum.link_event || count.link_event;
+    with_errors += count.errors > 0;
+  }
+  std::vector<const Told*> order;
+  for (const auto& [key, told] : by_counter) order.push_back(&told);
+  std::ranges::stable_sort(order, std::greater(), [](const Told* told) { return told->with_errors > 0; });
+  std::vector<std::string> texts;
+  for (const Told* told : order) {
+    if (texts.size() == kMaxTexts) break;
+    texts.push_back(text_of(told->sum));
+    if (told->windows > 1 && told->with_errors > 0)
+      texts.back() += fmt::format(", in {} of {} windows", told->with_errors, told->windows);
+  }
+  return texts;
+}
+
 std::vector<std::string> texts_of(const std::vector<ChannelCount>& counted, const ChannelJudged& judged,
                                   const ProbedChannel& probed) {
-  std::vector<std::string> texts;
-  for (const ChannelCount& count : counted)
-    if (texts.size() < kMaxTexts) texts.push_back(text_of(count));
+  auto texts = texts_of(counted);
   texts.push_back(fmt::format("the counters say a loss of {:.1e}", judged.counted_loss));
   if (judged.excluded)
     texts.push_back(fmt::format("of {} probes over it {}: it counts what is no loss",
                                 grouped(static_cast<std::uint64_t>(probed.passed + probed.lossy_rows)),
                                 probed.lossy_rows > 0 ? "far fewer were lost" : "none was lost"));
   if (judged.excluded_by_zero) texts.push_back("its other counter counted none");
+  if (judged.contradicted) texts.push_back("its sources contradict each other: one of them is wrong");
   if (judged.alone && !judged.excluded && !judged.excluded_by_zero)
     texts.push_back("no other counter and no probe says the same: one counter alone names nothing");
   return texts;
@@ -149,13 +181,10 @@ std::vector<JudgedCounts> report_port_counts(const Fabric& fabric, const Observa
     const auto judged = judge_channel(its, over);
     all.push_back({channel, judged.value_or(ChannelJudged{}), {}});
     JudgedCounts& one = all.back();
-    if (judged)
-      one.texts = texts_of(its, *judged, over);
-    else
-      for (const ChannelCount& count : its)
-        if (one.texts.size() < kMaxTexts) one.texts.push_back(text_of(count));
+    one.texts = judged ? texts_of(its, *judged, over) : texts_of(its);
     if (!judged || report.explains(channel)) continue;
-    if (judged->probability >= kSuspected) {
+    // One counter that nothing else supports is a remark, however evenly it counts.
+    if (judged->probability >= kSuspected && !judged->alone) {
       Found found{
           .channels = {channel}, .cause = Cause::counter, .probability = judged->probability, .evidence = {}};
       found.evidence.push_back(fmt::format("it loses {:.1e} of its frames ({:.1e} to {:.1e})", judged->loss,

@@ -50,6 +50,16 @@ TEST(PortCounts, OneCounterAloneLeavesTheFabricHealthyWithARemark) {
   }
 }
 
+TEST(PortCounts, OneCounterThatCountsInEachWindowIsARemarkToo) {
+  CountedRun run;
+  for (int w = 0; w < 10; ++w) run.count(CounterKind::frames, 50);
+  const Diagnosis diagnosis = run.diagnosed();
+  EXPECT_EQ(diagnosis.verdict, Verdict::healthy);
+  ASSERT_EQ(diagnosis.counters.size(), 1u);
+  EXPECT_GT(diagnosis.counters[0].probability, 0.5);
+  EXPECT_THAT(all_of(diagnosis.counters[0].texts), HasSubstr("in 10 of 10 windows"));
+}
+
 TEST(PortCounts, TwoCountersThatAgreeNameTheChannelThatNoProbeSees) {
   CountedRun run;
   run.count(CounterKind::codewords, 250);
@@ -113,6 +123,67 @@ TEST(PortCounts, ALieOfOneWindowIsToldFromALossThatGoesOn) {
     heaped.push_back(counted(ChannelId(0), CounterKind::frames, w == 4 ? 500 : 0, kExposure / 10));
   }
   EXPECT_GT(judge_channel(even, none)->probability, 3 * judge_channel(heaped, none)->probability);
+}
+
+/// 64 clean windows and then 200 bad ones, in either order.
+TEST(PortCounts, NoWindowIsPassedOverHoweverManyThereAre) {
+  std::vector<ChannelCount> counts;
+  for (int w = 0; w < 264; ++w)
+    for (const auto kind : {CounterKind::frames, CounterKind::codewords}) {
+      counts.push_back(counted(ChannelId(0), kind,
+                               w < 64                        ? 0
+                               : kind == CounterKind::frames ? 800
+                                                             : 400,
+                               1e9));
+      counts.back().begin = seconds(60 * w), counts.back().end = seconds(60 * w + 60);
+    }
+  const auto in_order = judge_channel(counts, {});
+  std::ranges::reverse(counts);
+  EXPECT_GT(in_order->probability, 0.95);
+  EXPECT_EQ(judge_channel(counts, {})->probability, in_order->probability);
+}
+
+TEST(PortCounts, TheIntervalHoldsWhatWasCountedAndIsAsWideAsItsGain) {
+  for (const std::uint64_t errors : {100u, 10'000u, 1'000'000u}) {
+    const double exposure = static_cast<double>(errors) / 1.6e-7;
+    auto frames = counted(ChannelId(0), CounterKind::frames, errors, exposure);
+    auto codewords = counted(ChannelId(0), CounterKind::codewords, errors / 2, exposure);
+    frames.gain.spread = codewords.gain.spread = 0;
+    const auto judged = judge_channel(std::vector{frames, codewords}, {});
+    EXPECT_GT(judged->probability, 0.95) << errors;
+    EXPECT_LT(judged->low, 1.6e-7) << errors;
+    EXPECT_GT(judged->high, 1.6e-7) << errors;
+    EXPECT_LT(judged->high / judged->low, 1.7) << errors;
+  }
+}
+
+/// One source counts errors, the other reads none: neither silences the other.
+TEST(PortCounts, SourcesThatContradictEachOtherAreASuspicionAndNoHealth) {
+  CountedRun run;
+  run.count(CounterKind::codewords, 4'000);
+  run.count(CounterKind::frames, 8'000);
+  for (const auto kind : {CounterKind::codewords, CounterKind::frames}) {
+    run.count(kind, 0, 2 * kExposure);
+    run.seen.counts.back().source = "another exporter";
+  }
+  const Diagnosis diagnosis = run.diagnosed();
+  EXPECT_EQ(diagnosis.verdict, Verdict::unknown);
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  EXPECT_LE(diagnosis.links[0].confidence, kMaxOfOneCounter);
+  EXPECT_THAT(all_of(diagnosis.links[0].evidence), HasSubstr("contradict each other"));
+}
+
+/// By the frames all are bad, which the probes exclude; by the codewords so few that they exclude nothing.
+TEST(PortCounts, OfTwoThatSayOtherwiseOnlyThatWhichProbesExcludeIsSaidToCountNoLoss) {
+  CountedRun run;
+  run.count(CounterKind::frames, 4'000, 8'000);
+  run.count(CounterKind::codewords, 20, 5e6);
+  const auto diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.counters.size() + diagnosis.links.size(), 1u);
+  const auto said =
+      all_of(diagnosis.links.empty() ? diagnosis.counters[0].texts : diagnosis.links[0].evidence);
+  EXPECT_THAT(said, HasSubstr("the counters say a loss of 8.0e-06"));
+  EXPECT_EQ(said.find("it counts what is no loss"), std::string::npos) << said;
 }
 
 TEST(PortCounts, ALinkThatTrainedMakesItsCounterLessBelieved) {
