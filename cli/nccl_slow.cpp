@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
@@ -19,6 +20,17 @@ namespace fs = std::filesystem;
 
 constexpr Bytes kMaxProfile(std::int64_t{64} << 20);  // the library begins a new file at half of it
 constexpr std::size_t kMaxProfiles = 200'000;
+
+constexpr std::string_view kNow = ".profile.jsonl", kBefore = ".profile.old.jsonl";
+
+/// What the process wrote before this file, if that is there.
+std::optional<fs::path> before(const fs::path& path) {
+  auto name = path.string();
+  if (!name.ends_with(kNow)) return std::nullopt;
+  name.replace(name.size() - kNow.size(), kNow.size(), kBefore);
+  std::error_code error;
+  return fs::exists(name, error) ? std::optional<fs::path>(name) : std::nullopt;
+}
 
 /// The profiles of a directory, or the file itself. `is_asked`: somebody says that there are some.
 Result<std::vector<fs::path>> profiles_in(const std::string& place, bool is_asked) {
@@ -41,8 +53,23 @@ Result<std::vector<fs::path>> profiles_in(const std::string& place, bool is_aske
     return fail(ErrorKind::not_found,
                 "{}: no profiles: a job writes them with what `weft nccl env --profile N` prints",
                 outside_text(place));
+  // Of a process with two, the older is read with the newer.
+  std::set<fs::path> read_with;
+  for (const fs::path& path : found)
+    if (auto older = before(path)) read_with.insert(std::move(*older));
+  std::erase_if(found, [&](const fs::path& path) { return read_with.contains(path); });
   std::ranges::sort(found);
   return found;
+}
+
+/// Both files of a process as one: what waits in the older one may have ended in the newer.
+Result<std::string> whole_profile(const fs::path& path) {
+  std::string text;
+  if (const auto older = before(path)) {
+    WEFT_TRY(text, files::read_text_file(*older, kMaxProfile));
+  }
+  WEFT_TRY(const auto newer, files::read_text_file(path, kMaxProfile));
+  return text + newer;
 }
 
 /// One that cannot be read is told and left; where all are, the last is the error.
@@ -51,7 +78,7 @@ Result<std::vector<nccl::RankProfile>> read_profiles(const std::vector<fs::path>
   std::optional<Error> trouble;
   for (const auto& path : paths) {
     const auto name = outside_text(path.string());
-    const auto text = files::read_text_file(path, kMaxProfile);
+    const auto text = whole_profile(path);
     auto profile = text ? nccl::parse_profile(*text, name) : Result<nccl::RankProfile>(pass_on(text));
     if (profile) {
       profiles.push_back(std::move(*profile));
@@ -91,7 +118,7 @@ OptionParser nccl_slow_options() {
       "that posts no "
       "receive, or\nthe network between two. Copy the profiles of all hosts into one directory. The exit "
       "status is 0 where "
-      "nothing is slow, 1 where\nsomething is, 2 where a step never ended, 3 where nothing was told.",
+      "nothing is slow, 1 where\nsomething is, 2 where a step has not ended, 3 where nothing was told.",
       "  weft nccl slow\n  weft nccl slow profiles/ -o json\n");
   parser.options().add_options()(
       "place", po::value<std::string>()->value_name("DIR"),

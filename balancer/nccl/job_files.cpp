@@ -59,11 +59,12 @@ std::string host_name() {
   return name;
 }
 
+std::string process_stem() { return name_part(host_name()) + "-" + boot_part() + "-" + process_part(); }
+
 JobFiles::JobFiles(std::string directory, const std::string& job)
     : directory_(std::move(directory)),
       job_(outside_text(job)),  // as lists have it
-      own_path_(directory_ + "/" + name_part(host_name()) + "-" + boot_part() + "-" + process_part() +
-                ".qps") {
+      own_path_(directory_ + "/" + process_stem() + ".qps") {
   mkdir(directory_.c_str(), S_IRWXU);
   // Of this boot, pid namespace and pid: a process that is no more, or this one before exec.
   unlink(own_path_.c_str());

@@ -12,6 +12,10 @@
 
 namespace weft::nccl {
 
+/// HOST-BOOT-NAMESPACE-PID: what no other process is called that may see the directory, of this host or
+/// another.
+std::string process_stem();
+
 class JobFiles {
  public:
   /// Makes the directory and the process's file; where that fails the process is not seen, and reads labels

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "balancer/nccl/environment.hpp"
 #include "probes/packet/roce.hpp"
@@ -17,11 +18,16 @@ namespace {
 
 std::atomic<Keeper*> the_keeper{nullptr};
 
+/// Whose lock a fork of this thread holds: one may be made meanwhile.
+thread_local Keeper* locked_by_fork = nullptr;
+
 void before_fork() {
-  if (Keeper* keeper = the_keeper.load()) keeper->before_fork();
+  locked_by_fork = the_keeper.load();
+  if (locked_by_fork != nullptr) locked_by_fork->before_fork();
 }
 void after_fork() {
-  if (Keeper* keeper = the_keeper.load()) keeper->after_fork();
+  if (locked_by_fork != nullptr) locked_by_fork->after_fork();
+  locked_by_fork = nullptr;
 }
 /// With a keeper of its own, at the first call that needs one. The parent's is neither used nor freed: its
 /// locks, and those of its queue pairs, are as the fork found them.
@@ -70,9 +76,13 @@ void process_ends() noexcept {
 }
 
 void Keeper::remove_file() {
-  // The thread that ends the process may have the lock, in a handler of signals.
-  Lock lock(control_, std::try_to_lock);
-  if (!lock || !has_read_) return;
+  // The thread that ends the process may have the lock, in a handler of signals: it is not waited for.
+  Lock lock(control_, std::defer_lock);
+  for (auto left = kMaxGoodbye; !lock.try_lock(); left -= std::chrono::milliseconds(1)) {
+    if (left.count() <= 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!has_read_) return;
   ends_ = true;
   files_changed_.notify_all();
   files_changed_.wait_for(lock, kMaxGoodbye, [this] { return has_ended_; });

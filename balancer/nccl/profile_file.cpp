@@ -7,16 +7,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <ctime>
 #include <iterator>
 
+#include "balancer/nccl/job_files.hpp"
 #include "topology/base/outside_text.hpp"
 
 namespace weft::nccl {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-constexpr long kRound = 100 * static_cast<long>(kMillisecond);
+constexpr std::chrono::milliseconds kRound(100);
+constexpr std::chrono::milliseconds kMaxWait(200);
 /// A step that waits longer than this is told while it waits; a healthy one waits microseconds to
 /// milliseconds.
 constexpr std::uint64_t kLongWait = 2000 * kMillisecond;
@@ -68,10 +71,8 @@ ProfileFile::ProfileFile(ProfileRecorder& recorder, std::string directory, std::
     : recorder_(recorder), directory_(std::move(directory)), header_(std::move(header)) {}
 
 void ProfileFile::start() {
-  const std::lock_guard lock(writing_);
+  const std::lock_guard lock(control_);
   if (running_) return;
-  reopen();
-  if (!file_) return;
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -80,11 +81,7 @@ void ProfileFile::start() {
   running_ = pthread_create(
                  &thread, nullptr,
                  [](void* self) -> void* {
-                   for (;;) {
-                     const timespec round{0, kRound};
-                     nanosleep(&round, nullptr);
-                     static_cast<ProfileFile*>(self)->drain();
-                   }
+                   static_cast<ProfileFile*>(self)->run();
                    return nullptr;
                  },
                  this) == 0;
@@ -92,40 +89,52 @@ void ProfileFile::start() {
   if (running_) pthread_detach(thread);
 }
 
-void ProfileFile::in_child() {
-  ProfileRecord record;
-  while (recorder_.take(record)) {
+void ProfileFile::run() {
+  try {
+    path_ = directory_ + "/" + process_stem() + ".profile";
+    mkdir(directory_.c_str(), S_IRWXU);
+    unlink((path_ + ".old.jsonl").c_str());  // this process's before exec, or of one before it
+    reopen();
+  } catch (...) {  // no memory
   }
-  file_ = os::FileDescriptor();
-  pending_.clear();
-  told_ = {};
-  running_ = false;
-  writing_.unlock();
+  for (;;) {
+    std::uint64_t asked = 0;
+    {
+      std::unique_lock lock(control_);
+      if (!file_) {  // nothing is written, and nobody waits for it
+        running_ = false;
+        changed_.notify_all();
+        return;
+      }
+      changed_.wait_for(lock, kRound, [this] { return asked_ > done_; });
+      asked = asked_;
+    }
+    try {
+      write_all();
+    } catch (...) {  // no memory: what was taken is lost, the job goes on
+      pending_.clear();
+    }
+    const std::lock_guard lock(control_);
+    done_ = asked;
+    changed_.notify_all();
+  }
+}
+
+void ProfileFile::drain() {
+  std::unique_lock lock(control_);
+  const std::uint64_t mine = ++asked_;
+  changed_.notify_all();
+  changed_.wait_for(lock, kMaxWait, [&] { return done_ >= mine || !running_; });
 }
 
 void ProfileFile::reopen() {
-  const std::string path = directory_ + "/" + std::to_string(getpid()) + ".profile";
-  mkdir(directory_.c_str(), S_IRWXU);
-  if (file_)
-    rename((path + ".jsonl").c_str(), (path + ".old.jsonl").c_str());
-  else
-    unlink((path + ".old.jsonl").c_str());  // of a process that had this number before
-  unlink((path + ".jsonl").c_str());
-  file_ = os::FileDescriptor(open((path + ".jsonl").c_str(),
+  if (file_) rename((path_ + ".jsonl").c_str(), (path_ + ".old.jsonl").c_str());
+  unlink((path_ + ".jsonl").c_str());
+  file_ = os::FileDescriptor(open((path_ + ".jsonl").c_str(),
                                   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
                                   S_IRUSR | S_IWUSR));
   size_ = 0;
   told_ = {};
-}
-
-void ProfileFile::drain() {
-  const std::lock_guard lock(writing_);
-  if (!file_) return;
-  try {
-    write_all();
-  } catch (...) {  // no memory: what was taken is lost, the job goes on
-    pending_.clear();
-  }
 }
 
 void ProfileFile::write_all() {
@@ -144,22 +153,25 @@ void ProfileFile::write_all() {
   flush();
 }
 
-/// A line for it, once a file.
-void ProfileFile::append_communicator(std::size_t place) {
-  if (told_[place]) return;
+/// A line for it, once a file. False: who has the place is not known any more.
+bool ProfileFile::append_communicator(std::size_t place) {
+  const std::uint32_t life = recorder_.communicator_life(place);
+  const std::uint32_t told = told_[place];
+  if (told != 0 && (life == told || life == told + 1)) return true;  // open, or just closed
   const ProfiledCommunicator* const about = recorder_.communicator(place);
-  if (about == nullptr) return;
-  told_[place] = true;
+  if (about == nullptr) return false;
+  told_[place] = life;
   fmt::format_to(
       std::back_inserter(pending_),
       "{{\"schema\":\"weft.nccl_profile/1\",\"pid\":{},\"communicator\":\"{:016x}\",\"name\":\"{}\","
       "\"place\":{},\"rank\":{},\"ranks\":{},\"nodes\":{}{}}}\n",
       getpid(), about->id, json_text(about->name), place, about->rank, about->ranks, about->nodes, header_);
+  return true;
 }
 
 void ProfileFile::append_record(const ProfileRecord& record) {
   const auto out = std::back_inserter(pending_);
-  append_communicator(record.communicator);
+  if (!append_communicator(record.communicator)) return;
   if (record.kind == ProfileRecord::Kind::collective) {
     const ProfiledCollective& of = record.collective;
     fmt::format_to(out,
@@ -190,7 +202,7 @@ void ProfileFile::append_record(const ProfileRecord& record) {
 void ProfileFile::append_waiting(std::uint64_t now) {
   if (now < kLongWait) return;
   recorder_.visit_waiting(now - kLongWait, [&](const WaitingOperation& waiting) {
-    append_communicator(waiting.communicator);
+    if (!append_communicator(waiting.communicator)) return;
     fmt::format_to(
         std::back_inserter(pending_),
         "{{\"waiting\":{},\"place\":{},\"at_ns\":{},\"peer\":{},\"channel\":{},\"sends\":{},\"for\":\"{}\","
@@ -201,11 +213,11 @@ void ProfileFile::append_waiting(std::uint64_t now) {
 }
 
 void ProfileFile::flush() {
-  if (size_ + pending_.size() > kMaxProfileBytes) reopen();
   // What does not fit on a full disk is lost, perhaps within a line.
   const ssize_t wrote = pending_.empty() ? 0 : write(file_.get(), pending_.data(), pending_.size());
   if (wrote > 0) size_ += static_cast<std::size_t>(wrote);
   pending_.clear();
+  if (size_ > kMaxProfileBytes) reopen();
 }
 
 }  // namespace weft::nccl

@@ -1,8 +1,10 @@
-// Writes what the recorder holds into DIR/PID.profile.jsonl, ten times a second, by a thread that takes no
-// signals. A file that has grown to kMaxProfileBytes becomes DIR/PID.profile.old.jsonl, in place of an older
-// one.
+// Writes what the recorder holds into DIR/HOST-BOOT-NAMESPACE-PID.profile.jsonl, ten times a second, by a
+// thread that takes no signals. It alone touches files: the job waits for none. A file that has grown to
+// kMaxProfileBytes becomes ...profile.old.jsonl, in place of an older one.
 #pragma once
 
+#include <array>
+#include <condition_variable>
 #include <mutex>
 #include <string>
 
@@ -19,33 +21,36 @@ class ProfileFile {
   /// comma before it.
   ProfileFile(ProfileRecorder& recorder, std::string directory, std::string header);
 
-  /// Starts the thread, once in a process.
+  /// Starts the thread, once.
   void start();
-  /// What is recorded now goes into the file.
+  /// Waits until what is recorded by now is in the file, 0.2 s at most.
   void drain();
-  /// Around fork: a child begins a file of its own when it starts, and does not write what is its parent's.
-  void before_fork() { writing_.lock(); }
-  void after_fork() { writing_.unlock(); }
-  void in_child();
 
  private:
+  void run();
   void write_all();
   void append_record(const ProfileRecord& record);
-  void append_communicator(std::size_t place);
+  bool append_communicator(std::size_t place);
   void append_waiting(std::uint64_t now);
   void flush();
   void reopen();
 
   ProfileRecorder& recorder_;
-  std::string directory_;
-  std::string header_;
-  std::mutex writing_;
+  const std::string directory_;
+  const std::string header_;
+
+  std::mutex control_;  // of these; no file is touched with it
+  std::condition_variable changed_;
+  std::uint64_t asked_ = 0, done_ = 0;
+  bool running_ = false;
+
+  // The thread's.
+  std::string path_;
   os::FileDescriptor file_;
   std::size_t size_ = 0;  // of the file
   std::string pending_;
-  std::array<bool, ProfileRecorder::kMaxCommunicators> told_{};
+  std::array<std::uint32_t, ProfileRecorder::kMaxCommunicators> told_{};  // life of each place in this file
   std::uint64_t last_look_ = 0;
-  bool running_ = false;
 };
 
 /// Nanoseconds of the clock that does not step back.

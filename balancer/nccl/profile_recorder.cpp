@@ -1,7 +1,6 @@
 #include "balancer/nccl/profile_recorder.hpp"
 
 #include <bit>
-#include <mutex>
 
 namespace weft::nccl {
 namespace {
@@ -27,8 +26,6 @@ std::uint64_t pack(ProxyWait wait, std::uint64_t since) {
 }
 ProxyWait wait_of(std::uint64_t packed) { return static_cast<ProxyWait>(packed & 7U); }
 
-std::mutex opening;  // communicators open and close seldom
-
 }  // namespace
 
 ProfileRecorder::ProfileRecorder() {
@@ -36,7 +33,7 @@ ProfileRecorder::ProfileRecorder() {
 }
 
 void* ProfileRecorder::open(const ProfiledCommunicator& about) {
-  const std::lock_guard lock(opening);
+  const std::lock_guard lock(opening_);
   for (std::size_t place = 0; place < kMaxCommunicators; ++place) {
     Communicator& slot = communicators_[place];
     if (slot.life.load(std::memory_order_relaxed) % 2 != 0) continue;
@@ -51,7 +48,7 @@ void ProfileRecorder::close(void* context) {
   const std::uint64_t bits = bits_of(context);
   if (bits == 0 || kind_of(bits) != kCommunicator || place_of(bits & ~kOpenMark) >= kMaxCommunicators) return;
   const std::size_t place = place_of(bits & ~kOpenMark) & 0xFFU;
-  const std::lock_guard lock(opening);
+  const std::lock_guard lock(opening_);
   for (Operation& operation : operations_) {
     std::uint32_t life = operation.life.load(std::memory_order_acquire);
     if (life % 2 != 0 && (operation.what.load(std::memory_order_relaxed) & 0xFFU) == place)
@@ -65,6 +62,10 @@ const ProfiledCommunicator* ProfileRecorder::communicator(std::size_t place) con
   if (place >= kMaxCommunicators) return nullptr;
   const Communicator& slot = communicators_[place];
   return slot.life.load(std::memory_order_acquire) % 2 != 0 ? &slot.about : nullptr;
+}
+
+std::uint32_t ProfileRecorder::communicator_life(std::size_t place) const {
+  return place < kMaxCommunicators ? communicators_[place].life.load(std::memory_order_acquire) : 0;
 }
 
 void* ProfileRecorder::start_collective(void* context, const ProfiledCollective& collective,
@@ -87,7 +88,7 @@ void* ProfileRecorder::start_operation(void* parent, std::int32_t peer, std::uin
                                        std::uint64_t now) {
   constexpr std::uint32_t kTries = 64;
   const std::uint64_t bits = bits_of(parent);
-  if (kind_of(bits) != kCollective) return nullptr;
+  if (kind_of(bits) != kCollective || communicator((bits >> 2U) & 0xFFU) == nullptr) return nullptr;
   const std::uint32_t first = next_operation_.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < kTries; ++i) {
     const std::size_t place = (first + i) % kMaxOperations;

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 
 namespace weft::nccl {
@@ -90,6 +91,8 @@ class ProfileRecorder {
   void close(void* context);
   /// Null: no such communicator is open.
   const ProfiledCommunicator* communicator(std::size_t place) const;
+  /// Odd while one is open at the place, and another number for each.
+  std::uint32_t communicator_life(std::size_t place) const;
 
   /// Null: none of those sampled, or no room. One of `every` is, by its sequence, so that all ranks sample
   /// the same.
@@ -133,6 +136,7 @@ class ProfileRecorder {
   void end_operation(Operation& operation, std::uint32_t life, std::uint64_t now);
   static WaitingOperation describe(const Operation& operation);
 
+  std::mutex opening_;  // communicators open and close seldom
   std::array<Communicator, kMaxCommunicators> communicators_;
   std::array<Operation, kMaxOperations> operations_;
   std::array<Cell, kMaxRecords> cells_;

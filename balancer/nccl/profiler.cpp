@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 
 #include "balancer/nccl/environment.hpp"
 #include "balancer/nccl/plugin_api.hpp"
@@ -21,7 +22,7 @@ struct Profiler {
       : every(of.profile_every), file(recorder, of.directory, std::move(header)) {}
 
   std::uint32_t every;
-  std::atomic<int> pid{getpid()};
+  int pid = getpid();
   std::atomic<std::uint64_t> sends{0};  // sends and receives, which NCCL does not count
   ProfileRecorder recorder;
   ProfileFile file;
@@ -37,30 +38,20 @@ std::string header_of(const Environment& of) {
   return header;
 }
 
-void before_fork() {
-  if (Profiler* profiler = the_profiler.load()) profiler->file.before_fork();
-}
-void after_fork() {
-  if (Profiler* profiler = the_profiler.load()) profiler->file.after_fork();
-}
-void in_child() {
-  Profiler* const profiler = the_profiler.load();
-  if (profiler == nullptr) return;
-  profiler->pid = getpid();
-  profiler->file.in_child();
-}
+/// A child has one of its own from its first communicator on. The parent's is neither used nor freed: its
+/// locks, and its ring, are as the fork found them.
+void in_child() { the_profiler.store(nullptr); }
 
-/// Null: not asked for, or no memory.
+/// Null: not asked for, or no memory. Never destroyed: its thread, and threads of the job, may run while the
+/// process exits.
 Profiler* profiler() {
   if (environment().directory.empty() || environment().profile_every == 0) return nullptr;
-  // Never destroyed: its thread, and threads of the job, may run while the process exits.
-  static Profiler* const kMade = [] {
-    auto* made = new Profiler(environment(), header_of(environment()));
-    the_profiler = made;
-    pthread_atfork(before_fork, after_fork, in_child);
-    return made;
-  }();
-  return kMade;
+  if (Profiler* const made = the_profiler.load(); made != nullptr) return made;
+  static const int kHandler = pthread_atfork(nullptr, nullptr, in_child);
+  static_cast<void>(kHandler);
+  auto made = std::make_unique<Profiler>(environment(), header_of(environment()));
+  Profiler* first = nullptr;
+  return the_profiler.compare_exchange_strong(first, made.get()) ? made.release() : first;
 }
 
 [[gnu::destructor]] void profile_ends() {
@@ -92,8 +83,15 @@ int open_v4(void** context, int* mask, const char* name, std::uint64_t comm_id, 
   return open_v5(context, comm_id, mask, name, nodes, ranks, rank, logger);
 }
 
-/// Version 3 tells of the communicator with each event, and of its size and rank never.
+/// Version 3 tells neither a communicator's size and rank nor, with the events of its proxies, which it is:
+/// of a process that has several at a time only the first is told of, the job's as a rule.
 int open_v3(void** context, int* mask) noexcept {
+  if (const Profiler* kept = the_profiler.load();
+      kept != nullptr && kept->recorder.communicator(0) != nullptr) {
+    if (context != nullptr) *context = nullptr;
+    if (mask != nullptr) *mask = 0;
+    return api::kSuccess;
+  }
   const auto rank = environment().rank;
   return open(context, mask, {0, rank ? static_cast<std::int32_t>(*rank) : -1, 0, 0, {}});
 }
@@ -130,7 +128,7 @@ ProfiledCollective about(const api::PointToPointV5& of, std::uint64_t sequence, 
 
 void* start_operation(Profiler& kept, const api::Descriptor& event) {
   // With PXN the collective is another process's, and so is the number of its parent.
-  if (event.proxy_op.pid != kept.pid.load(std::memory_order_relaxed)) return nullptr;
+  if (event.proxy_op.pid != kept.pid) return nullptr;
   return kept.recorder.start_operation(event.parent, event.proxy_op.peer, event.proxy_op.channel,
                                        event.proxy_op.is_send != 0, profile_clock());
 }

@@ -264,13 +264,18 @@ std::string_view to_string(SlowCause cause) {
 SlowReport explain_slow(const std::vector<RankProfile>& profiles) {
   SlowReport report;
   std::set<std::pair<std::string, std::int64_t>> ranks;
+  std::set<std::string> communicators;
   for (const RankProfile& profile : profiles) {
-    for (const auto& communicator : profile.communicators) ranks.emplace(communicator.id, communicator.rank);
+    for (const auto& communicator : profile.communicators) {
+      ranks.emplace(communicator.id, communicator.rank);
+      communicators.insert(communicator.id);
+    }
     report.operations += profile.operations.size();
     report.dropped += profile.dropped;
     report.unread += profile.unread;
   }
   report.ranks = ranks.size();
+  report.communicators = communicators.size();
   const auto all = by_collective(profiles);
   report.collectives = all.size();
   find_slow(all, report);

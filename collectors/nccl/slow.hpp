@@ -60,8 +60,9 @@ struct NeverEnded {
 };
 
 struct SlowReport {
-  std::size_t ranks = 0;        // that told something
-  std::size_t collectives = 0;  // sampled, over all ranks
+  std::size_t ranks = 0;          // that told something
+  std::size_t communicators = 0;  // ranks are those of each
+  std::size_t collectives = 0;    // sampled, over all ranks
   std::size_t operations = 0;
   std::uint64_t dropped = 0;
   std::size_t unread = 0;

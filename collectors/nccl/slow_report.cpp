@@ -37,6 +37,11 @@ files::DocumentTree place_tree(const SlowPlace& place) {
   return tree;
 }
 
+/// Ranks count within a communicator: which it is, where there are several.
+std::string in(const SlowReport& report, const std::string& communicator) {
+  return report.communicators > 1 ? fmt::format(" (communicator {})", communicator) : "";
+}
+
 /// A line of it, in lines that fit.
 std::string told(std::string_view line, std::size_t columns) { return wrapped(line, 0, columns, kIndent); }
 
@@ -51,13 +56,14 @@ std::string slow_text(const SlowReport& report, std::size_t columns, std::size_t
            columns);
   for (const auto& note : report.notes) text += told(note, columns);
   for (const NeverEnded& one : report.never)
-    text += told(fmt::format("{} {}: rank {} {} rank {} and has waited for the {} for {}: it never ended",
-                             one.function, one.sequence, one.rank, one.sends ? "sends to" : "receives from",
-                             one.peer, to_string(one.wait), time_text(one.seconds)),
+    text += told(fmt::format("{} {}{}: rank {} {} rank {}, has waited for the {} for {} and has not ended",
+                             one.function, one.sequence, in(report, one.communicator), one.rank,
+                             one.sends ? "sends to" : "receives from", one.peer, to_string(one.wait),
+                             time_text(one.seconds)),
                  columns);
   for (const SlowStanding& one : report.standing)
-    text += told(fmt::format("slow all the time: {}: {} a step, {} elsewhere", place_text(one.place),
-                             time_text(one.seconds), time_text(one.usual)),
+    text += told(fmt::format("slow all the time: {}{}: {} a step, {} elsewhere", place_text(one.place),
+                             in(report, one.communicator), time_text(one.seconds), time_text(one.usual)),
                  columns);
   if (!report.slow.empty()) {
     text += told(fmt::format("{} collectives took more than {} times as long as usual", report.slow.size(),
@@ -68,7 +74,8 @@ std::string slow_text(const SlowReport& report, std::size_t columns, std::size_t
     for (const SlowCollective& one : report.slow) {
       if (most-- == 0) break;
       table.add({fmt::format("{} {}", one.function, one.sequence), std::to_string(one.count), one.choice,
-                 time_text(one.seconds), time_text(one.usual), time_text(one.lost), place_text(one.place)});
+                 time_text(one.seconds), time_text(one.usual), time_text(one.lost),
+                 place_text(one.place) + in(report, one.communicator)});
     }
     text += table.text(columns, kIndent);
   }

@@ -93,6 +93,28 @@ TEST(NcclSlow, ReadsTheProfilesOfADirectory) {
   expect_matches_schema(document.out, "nccl_slow");
 }
 
+/// A step that waited when the file was full, and ended in the next one.
+TEST(NcclSlow, ReadsTheOlderFileOfAProcessWithTheNewer) {
+  const auto scratch = os::ScratchDirectory::make().value();
+  const std::string communicator =
+      R"({"schema":"weft.nccl_profile/1","pid":1,"communicator":"ab","name":"","place":0,"rank":0,"ranks":2,"nodes":2,"every":1})"
+      "\n";
+  const std::string of = R"(:1,"place":0,"at_ns":9,"peer":1,"channel":0,"sends":true)";
+  std::ofstream(scratch.path() / "a.profile.old.jsonl")
+      << communicator
+      << R"({"collective":1,"place":0,"at_ns":1,"function":"AllReduce","sequence":0,"count":1,"type":"ncclFloat32","channels":1,"algorithm":"RING","protocol":"LL"})"
+      << "\n{\"waiting\"" << of << R"(,"for":"gpu","since_ns":2500000000})"
+      << "\n";
+  EXPECT_EQ(slow({scratch.path().string()}).status, kExitFailed);
+  std::ofstream(scratch.path() / "a.profile.jsonl")
+      << communicator << "{\"operation\"" << of
+      << R"(,"steps":1,"bytes":4,"took_ns":2600000000,"gpu_ns":2500000000})"
+      << "\n";
+  const auto both = slow({scratch.path().string()});
+  EXPECT_EQ(both.status, kExitHealthy) << both.out;
+  EXPECT_EQ(both.out.find("cannot be read"), std::string::npos) << both.out;
+}
+
 TEST(NcclSlow, SaysWhatIsNotThere) {
   const auto scratch = os::ScratchDirectory::make().value();
   EXPECT_EQ(slow({"/no/such"}).status, kExitUsage);

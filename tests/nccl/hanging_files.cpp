@@ -1,5 +1,5 @@
-// A file system that hangs, for what is loaded behind this: FAKE_FILES_HANG names the call, open or pwrite,
-// that does not return for files of WEFT_NCCL_DIR. A pwrite hangs from the second on.
+// A file system that hangs, for what is loaded behind this: FAKE_FILES_HANG names the call, open, write
+// or pwrite, that does not return for files of WEFT_NCCL_DIR. A pwrite hangs from the second on.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,6 +33,13 @@ int open(const char* path, int flags, ...) {
   va_end(rest);
   static const auto kNext = reinterpret_cast<int (*)(const char*, int, ...)>(dlsym(RTLD_NEXT, "open"));
   return kNext(path, flags, mode);
+}
+
+ssize_t write(int file, const void* bytes, size_t size) {
+  if (hangs("write") && file > STDERR_FILENO) hang();
+  static const auto kNext =
+      reinterpret_cast<ssize_t (*)(int, const void*, size_t)>(dlsym(RTLD_NEXT, "write"));
+  return kNext(file, bytes, size);
 }
 
 ssize_t pwrite(int file, const void* bytes, size_t size, off_t at) {

@@ -3,9 +3,9 @@
 //   plugin_host LIBRARY VERSION tuner RANKS NODES FUNCTION BYTES [ALGORITHM PROTOCOL ignored...]
 //   plugin_host LIBRARY VERSION profiler COLLECTIVES END
 // The tuner's answer is printed: "algorithm protocol channels", or "declined". END of the profiler: finalize,
-// exit (without it), kill, fork (a child goes on), other (as with PXN: the collectives are another
-// process's), stale (events are used once more after they ended), waiting (the last step never ends, for
-// three seconds).
+// exit (without it), kill, fork (a child goes on), again (another communicator after it), other (as with PXN:
+// the collectives are another process's), stale (events are used once more after they ended), waiting (the
+// last step never ends, for three seconds).
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,14 +119,14 @@ struct Profiler {
   }
 };
 
-Profiler open_profiler(void* library, int version) {
+Profiler open_profiler(void* library, int version, std::uint64_t id = 0xC0FFEE) {
   Profiler opened;
   int error = 0;
   if (const auto* v5 = find<ProfilerV5>(library, "ncclProfiler_v5"); v5 != nullptr && version >= 5) {
-    error = v5->init(&opened.context, 0xC0FFEE, &opened.mask, "a \"world\"\n", 2, 2, 0, log);
+    error = v5->init(&opened.context, id, &opened.mask, "a \"world\"\n", 2, 2, 0, log);
     opened = {5, opened.context, opened.mask, v5->start, v5->stop, v5->record, nullptr, v5->finalize};
   } else if (const auto* v4 = find<ProfilerV4>(library, "ncclProfiler_v4"); v4 != nullptr && version >= 4) {
-    error = v4->init(&opened.context, &opened.mask, nullptr, 0xC0FFEE, 2, 2, 0, log);
+    error = v4->init(&opened.context, &opened.mask, nullptr, id, 2, 2, 0, log);
     opened = {4, opened.context, opened.mask, v4->start, v4->stop, v4->record, nullptr, v4->finalize};
   } else if (const auto* v3 = find<ProfilerV3>(library, "ncclProfiler_v3"); v3 != nullptr) {
     error = v3->init(&opened.context, &opened.mask);
@@ -190,6 +190,12 @@ void use_once_more(const Profiler& profiler, void* collective) {
   event.type = kProxyStep;
   event.parent = operation;
   profiler.stop(profiler.start(event));
+  event.type = kProxyOp;
+  for (std::uint64_t place = 1; place < 256; ++place) {  // of communicators that nobody opened
+    event.parent = reinterpret_cast<void*>(place << 2U | 1U);
+    profiler.stop(profiler.start(event));
+  }
+  event.type = kProxyStep;
   for (std::uint64_t bits = 1; bits != 0; bits <<= 1U) {
     profiler.record(reinterpret_cast<void*>(bits | 3U), kSendWait, 1);
     profiler.stop(reinterpret_cast<void*>(bits));
@@ -234,6 +240,11 @@ int run_profiler(void* library, int version, int count, const std::string& end) 
     std::raise(SIGKILL);
   }
   if (end == "exit") return 0;
+  if (end == "again") {  // another communicator at the place of the first
+    profiler.finalize(profiler.context);
+    profiler = open_profiler(library, version, 7);
+    run_collectives(profiler, count, end);
+  }
   profiler.finalize(profiler.context);
   dlclose(library);
   return 0;

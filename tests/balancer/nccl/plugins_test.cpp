@@ -125,11 +125,38 @@ TEST(ProfilerPlugin, WritesWhatItHasWhenItsProcessExitsOrIsKilled) {
 TEST(ProfilerPlugin, AChildWritesAFileOfItsOwn) {
   const Profiled run({"5", "2", "fork"});
   ASSERT_EQ(run.files.size(), 2u);
-  // The child goes on with its parent's communicator, then opens one.
-  EXPECT_THAT((std::vector{run.with("operation", 0), run.with("operation", 1)}),
-              testing::UnorderedElementsAre(4u, 8u));
-  EXPECT_THAT((std::vector{run.with("schema", 0), run.with("schema", 1)}),
-              testing::UnorderedElementsAre(1u, 2u));
+  // What the child does by its parent's communicator is not told; then it opens one.
+  EXPECT_THAT((std::vector{run.with("operation", 0), run.with("operation", 1)}), testing::Each(4u));
+  EXPECT_THAT((std::vector{run.with("schema", 0), run.with("schema", 1)}), testing::Each(1u));
+}
+
+TEST_P(EveryVersion, OfTheProfilerTellsCommunicatorsThatFollowEachOtherApart) {
+  const Profiled run({GetParam(), "3", "again"});
+  ASSERT_EQ(run.files.size(), 1u);
+  ASSERT_EQ(run.with("schema"), 2u);
+  const bool tells_which = std::string(GetParam()) != "3";
+  std::string of;
+  std::map<std::string, int> collectives;
+  for (const auto& line : run.files[0]) {
+    if (line.contains("schema")) of = tells_which ? std::string(line["communicator"]) : of + "next";
+    collectives[of] += line.contains("collective") ? 1 : 0;
+  }
+  EXPECT_THAT(collectives, testing::SizeIs(2));
+  EXPECT_THAT(collectives, testing::Each(testing::Field(&std::pair<const std::string, int>::second, 3)));
+}
+
+/// The directory hangs: neither the opening nor the closing of a communicator, nor an exit or a fork, waits.
+TEST(ProfilerPlugin, HoldsUpNothingThoughItsFilesHang) {
+  for (const char* call : {"open", "write"})
+    for (const char* end : {"finalize", "exit", "fork"}) {
+      const auto place = os::ScratchDirectory::make().value();
+      EXPECT_THAT(host({"WEFT_NCCL_DIR=" + place.path().string(), "WEFT_NCCL_PROFILE=1",
+                        std::string("FAKE_FILES_HANG=") + call,
+                        "LD_PRELOAD=" WEFT_BINARY_DIR "/libweft_hanging_files.so"},
+                       {"5", "profiler", "3", end}),
+                  testing::StartsWith("mask 30\n"))
+          << call << " " << end;
+    }
 }
 
 TEST(ProfilerPlugin, OperationsOfAnotherProcessAreLeft) {

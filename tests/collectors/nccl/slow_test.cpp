@@ -145,7 +145,7 @@ TEST(Slow, TellsOfStepsThatNeverEndedAndNotOfThoseThatDid) {
   EXPECT_THAT(
       slow_text(ring.told(), 200, 10),
       HasSubstr(
-          "AllReduce 2: rank 0 sends to rank 1 and has waited for the network for 3.5 s: it never ended"));
+          "AllReduce 2: rank 0 sends to rank 1, has waited for the network for 3.5 s and has not ended"));
   ring.files[0] += Ring::operation(2, 1, true, 4, {});
   EXPECT_TRUE(ring.told().never.empty());
 }
