@@ -21,7 +21,10 @@ std::vector<SeenQp> moved(VerbsJob& job, std::vector<std::string> options, std::
   job.tell({1, {labels_of_pair({kPort + 1, kPort + 2})}});
   options.insert(options.end(), {"qps=2", "messages=0"});
   job.start(std::move(options), std::move(env));
-  EXPECT_TRUE(job.told([](const auto& process) { return process.qps.size() >= 2; }));
+  EXPECT_TRUE(job.told([](const auto& process) {
+    return process.qps.size() >= 2 &&
+           std::ranges::all_of(process.qps, [](const auto& qp) { return qp.bytes > 0; });
+  })) << "both send by their first labels";
   job.tell({2, {labels_of_pair({kPort + 11, kPort + 12})}});
   const auto qps = job.end();
   EXPECT_EQ(qps.size(), 2u) << job.said;
@@ -75,8 +78,10 @@ TEST(SafeJob, DrainsNoneWhoseLastPostMayStillBeUnderWay) {
   // Every other post asks for no completion and takes 150 ms, and the program rests for 100 ms behind it.
   VerbsJob job;
   for (const auto& qp :
-       moved(job, {"unsignaled=2", "depth=2", "rest=100"}, {"FAKE_SLOW_UNSIGNALED_US=150000"}))
+       moved(job, {"unsignaled=2", "depth=2", "rest=100"}, {"FAKE_SLOW_UNSIGNALED_US=150000"})) {
     EXPECT_EQ(qp.drains, 1u);
+    EXPECT_THAT(qp.labels, testing::SizeIs(2)) << "it sent by both";
+  }
 }
 
 /// One post that asks for no completion, and then nothing.
