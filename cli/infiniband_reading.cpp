@@ -95,6 +95,33 @@ std::vector<plan::NicPair> pairs_to_probe(const InfinibandReading& reading, cons
       expected, used, labels, [&](const plan::NicPair& pair) { return ways_of(reading, pair); }, without);
 }
 
+std::vector<plan::Echo> possible_echoes(const InfinibandReading& reading, const Fabric& expected,
+                                        const std::vector<PortId>& askers) {
+  const routing::ForwardingTables& tables = reading.tables.tables;
+  std::vector<plan::Echo> echoes;
+  routing::AdaptiveRoutes routes(reading.found.fabric, tables);
+  // Of a label that adaptive routing gives several ways nobody knows which one an echo took.
+  const auto way = [&](PortId from, Lid to) -> std::vector<ChannelId> {
+    const auto paths = expected_paths(routes.walk(from, to), reading.match);
+    return paths && paths->size() == 1 ? paths->front() : std::vector<ChannelId>();
+  };
+  for (const PortId asker : askers)
+    for (const PortId nic : expected.nics()) {
+      if (std::ranges::find(askers, nic) != askers.end()) continue;
+      const auto there = found_pair(reading, tables, {asker, nic});
+      const auto back = found_pair(reading, tables, {nic, asker});
+      if (!there || !back) continue;
+      const Lid home = back->lids.base;  // questions leave with the first LID of their port
+      for_each_lid(there->lids, [&](Lid lid) {
+        plan::Echo echo{{asker, nic}, PathLabel(lid.value()), PathLabel(home.value()), {}, {}};
+        echo.there = way(there->from, lid);
+        echo.back = way(back->from, home);
+        if (!echo.there.empty() && !echo.back.empty()) echoes.push_back(std::move(echo));
+      });
+    }
+  return echoes;
+}
+
 std::map<std::string, std::size_t> adopt_paths(plan::PathLearner& learner, const InfinibandReading& reading,
                                                const std::vector<plan::NicPair>& pairs) {
   std::map<std::string, std::size_t> without;

@@ -8,7 +8,7 @@
 #include "collectors/counters/counter_reading.hpp"
 #include "probes/discover/matching.hpp"
 #include "probes/discover/subnet_tables.hpp"
-#include "probes/plan/pairs.hpp"
+#include "probes/plan/echo_plan.hpp"
 #include "probes/plan/path_learner.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/routing/adaptive_routes.hpp"
@@ -37,6 +37,10 @@ std::vector<bool> scope_of(const InfinibandReading& reading, const Fabric& expec
 std::vector<plan::NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabric& expected,
                                           const std::vector<PortId>& without,
                                           const std::vector<bool>& scope = {});
+/// The echoes that each of `askers` can ask of each other adapter: by every label, there and back over links
+/// of the file.
+std::vector<plan::Echo> possible_echoes(const InfinibandReading& reading, const Fabric& expected,
+                                        const std::vector<PortId>& askers);
 /// What the tables say of the paths between these pairs: every label of each. Gives how many (source, label)
 /// have none, by the reason.
 std::map<std::string, std::size_t> adopt_paths(plan::PathLearner& learner, const InfinibandReading& reading,

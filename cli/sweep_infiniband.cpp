@@ -1,6 +1,7 @@
 #include "cli/sweep_infiniband.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "cli/agent_arguments.hpp"
 #include "cli/cluster_arguments.hpp"
@@ -40,6 +41,22 @@ void note_counters(session::Sweep& sweep, const InfinibandReading& reading,
   note(evidence.channels);
 }
 
+/// What lies beyond cables that are down: nothing is known of it, and nothing is said of its cables.
+void note_out_of_view(session::Sweep& sweep, const Fabric& fabric, const discover::FabricMatch& match) {
+  std::size_t cables = 0;
+  for (std::uint32_t c = 0; c < fabric.channel_count(); ++c)
+    if (!is_in_view(fabric, match, ChannelId(c)) && c < fabric.reverse(ChannelId(c)).value()) ++cables;
+  if (cables == 0) return;
+  for (const PortId nic : fabric.nics())
+    if (!is_in_view(fabric, match, *fabric.channel_from(nic)))
+      sweep.not_tested({fabric.port(nic).node, nic, "the subnet ends before its leaf"});
+  print_stderr(
+      "weft: {} cables of the file lie beyond what is down: neither of their ends was reached, and nothing "
+      "is "
+      "known of them\n",
+      cables);
+}
+
 /// An agent beside each of `nics`, for a client of ibsim is at one adapter; the lab must outlive the site.
 Result<run::AgentSite> site_of(const lab::IbLab& lab, const std::vector<PortId>& nics,
                                const AddressBook& gids) {
@@ -65,25 +82,48 @@ struct Place {
   run::BusPlace bus;
   session::CoordinatorTiming timing = {};
   bool sees_a_part = false;  // agents were chosen: what they do not reach is no gap
+  bool asks_ports = false;   // agents ask adapters without an agent for echoes, too
+  /// Packets that the carrier lost, and not the fabric, until now; absent: it loses none.
+  std::function<std::size_t()> dropped = nullptr;
 };
+
+/// Echoes over what the agents do not reach from one to the other; the channels they cross join the scope.
+std::vector<plan::Echo> echoes_beyond(std::vector<bool>& scope, const session::SweepOptions& options,
+                                      const InfinibandReading& reading, const Place& place) {
+  constexpr double kMinEchoes = 300;  // of a port: a loss of 3 % shows (three packets lost with .99)
+  std::vector<bool> needed(place.fabric.channel_count(), true);
+  for (std::size_t c = 0; c < scope.size(); ++c) needed[c] = !scope[c];
+  const double packets = options.probes_per_second * options.budget_seconds(session::kEchoShare);
+  auto echoes = choose_echoes(possible_echoes(reading, place.fabric, nics_with_agent(place.site)),
+                              std::move(needed), static_cast<std::size_t>(packets / kMinEchoes));
+  for (const plan::Echo& echo : echoes)
+    for (const auto* way : {&echo.there, &echo.back})
+      for (const ChannelId channel : *way) scope[channel.value()] = true;
+  return echoes;
+}
 
 Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOptions& options,
                          mad::Mads& mads, const InfinibandReading& reading, const Place& place) {
   const Fabric& fabric = place.fabric;
   const auto without = nics_without_agent(place.site, fabric);
-  const auto scope =
+  auto scope =
       place.sees_a_part ? scope_of(reading, fabric, nics_with_agent(place.site)) : std::vector<bool>();
   const auto pairs = pairs_to_probe(reading, fabric, without, scope);
+  const auto echoes =
+      place.asks_ports ? echoes_beyond(scope, options, reading, place) : std::vector<plan::Echo>();
   const auto secrets = run::new_run_secrets();
   session::Sweep sweep(fabric, place.gids, options, secrets.run);
   for (const PortId nic : without) sweep.leave_out(nic);
   sweep.limit_to(scope, kToldWithoutProbes);
+  sweep.know_echoes(echoes);
   sweep.know_paths([&](plan::PathLearner& learner) {
     for (const auto& [why, labels] : adopt_paths(learner, reading, pairs))
       print_stderr("weft: {} labels, counted for each source, cannot be probed: {}\n", labels, why);
   });
   for (ChannelEvidence& sign : match_evidence(fabric, reading.found, reading.match))
     sweep.note(std::move(sign));
+  note_out_of_view(sweep, fabric, reading.match);
+  const std::size_t dropped = place.dropped ? place.dropped() : 0;
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const Interrupt interrupt;
   limit_computing(sweep, place.timing.limit, interrupt.token());
@@ -93,6 +133,10 @@ Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOp
   progress.clear();
   if (interrupt.happened()) return answer_interrupted(values, fabric, sweep, progress, interrupt.token());
   if (!done) return pass_on(done);
+  if (const auto now = place.dropped ? place.dropped() : 0; now > dropped)
+    sweep.discard_probes(
+        fmt::format("ibsim, which stands for the fabric, dropped {} packets because this machine is busy",
+                    now - dropped));
   WEFT_TRY(const auto after, counters::read_counters(mads, reading.found));
   note_counters(sweep, reading, after);
   WEFT_TRY(const auto tables, read_tables(mads, reading.found, reading.routes));
@@ -114,6 +158,7 @@ void print_notes(const InfinibandReading& reading, const std::string& options) {
 
 Result<int> sweep_lab(const po::variables_map& values, session::SweepOptions options, const lab::IbLab& lab) {
   options.mads_alone = true;
+  options.round_trips_count = false;  // ibsim has no delays
   WEFT_TRY(const auto tolerance, read_tolerance(values, lab.settings.tolerate));
   options.tolerate = tolerance;
   WEFT_TRY(const auto limit, read_time_limit(values));
@@ -131,7 +176,9 @@ Result<int> sweep_lab(const po::variables_map& values, session::SweepOptions opt
                        .site = std::move(site),
                        .bus = run::ListenAddress{IpAddress(kLoopback)},
                        .timing = {.limit = limit},
-                       .sees_a_part = true});
+                       .sees_a_part = true,
+                       .asks_ports = true,
+                       .dropped = [&lab] { return ib_lab_drops(lab); }});
 }
 
 /// By management datagrams where nothing else is said: they need no more than the subnet itself.

@@ -87,6 +87,9 @@ struct PingRequest {
   /// price of a core each. At a pace of 0, each probe goes as the one before it is answered, or `answer_wait`
   /// after it.
   bool busy_poll = false;
+  /// InfiniBand alone: the management agent of each peer's port is asked, which answers by itself; nobody
+  /// counts there, and the answer goes to the first LID of the one who asks.
+  bool by_management = false;
   friend bool operator==(const PingRequest&, const PingRequest&) = default;
 };
 /// The hosts' own shares of a round trip, told apart from the network's by the timestamps of both ends.

@@ -198,6 +198,14 @@ ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, 
           fmt::format("the link runs at {} instead of {}", rate, readable(expected))};
 }
 
+bool is_in_view(const Fabric& expected, const FabricMatch& match, ChannelId channel) {
+  const auto is_found = [&](PortId port) {
+    const NodeId node = expected.port(port).node;
+    return expected.is_host(node) ? match.found_nic[port.value()].has_value() : match.is_there[node.value()];
+  };
+  return is_found(expected.source(channel)) || is_found(expected.target(channel));
+}
+
 std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const InfinibandFabric& found,
                                             const FabricMatch& match) {
   std::vector<ChannelEvidence> evidence;
@@ -205,7 +213,7 @@ std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const Infini
     const ChannelId channel(c);
     const auto& there = match.found[c];
     if (!there) {
-      evidence.push_back(evidence_of_no_link(channel));
+      if (is_in_view(expected, match, channel)) evidence.push_back(evidence_of_no_link(channel));
       continue;
     }
     const IbPort& port = found.inventory.ports[found.fabric.source(*there).value()];

@@ -42,7 +42,12 @@ FabricMatch match_fabrics(const Fabric& expected, const Fabric& found);
 ChannelEvidence evidence_of_no_link(ChannelId channel);
 ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, Bandwidth expected);
 
-/// What the match alone says of channels: cables that are not there, links slower than they should be.
+/// Whether anything at an end of this channel was found: of a cable between two nodes that are beyond what is
+/// down nobody can say whether it is there.
+bool is_in_view(const Fabric& expected, const FabricMatch& match, ChannelId channel);
+
+/// What the match alone says of channels in view: cables that are not there, links slower than they should
+/// be.
 std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const InfinibandFabric& found,
                                             const FabricMatch& match);
 

@@ -35,12 +35,25 @@ Result<void> MadProber::serve(Nanoseconds at_most) {
 
 void MadProber::take(const MadArrival& arrival) {
   if (arrival.undelivered) return;  // ibsim tells the sender; a real fabric does not
+  if (load_u8(arrival.bytes, 1) == static_cast<std::uint8_t>(MadClass::performance))
+    return take_answer(arrival);
   const auto probe = decode_mad_probe(arrival.bytes, secrets_.run, secrets_.key);
   if (!probe || probe->sequence > kMaxSequence) return;
   if (probe->is_echo)
     take_echo(*probe);
   else
     take_probe(*probe);
+}
+
+/// Any answer is one, a refusal, too: the question and it came through.
+void MadProber::take_answer(const MadArrival& arrival) {
+  const auto header = decode_mad_header(arrival.bytes);
+  if (!header || !header->is_response() || header->attribute != MadAttribute::class_port_info) return;
+  const std::uint32_t number = header->transaction.value() - first_question_;
+  if (number >= questions_) return;
+  const auto specs = static_cast<std::uint32_t>(pending_.size());
+  Pending& pending = pending_[number % specs];
+  if (number / specs <= kMaxSequence && mark(pending.echoed, number / specs)) ++pending.answered;
 }
 
 void MadProber::take_probe(const MadProbe& probe) {
@@ -62,7 +75,32 @@ void MadProber::take_probe(const MadProbe& probe) {
 void MadProber::take_echo(const MadProbe& echo) {
   if (echo.from != own_ || echo.batch != batch_ || echo.spec >= pending_.size()) return;
   Pending& pending = pending_[echo.spec];
-  if (mark(pending.echoed, echo.sequence)) pending.round_trips.push_back(mads_->now() - echo.sent);
+  if (!mark(pending.echoed, echo.sequence)) return;
+  ++pending.answered;
+  pending.round_trips.push_back(mads_->now() - echo.sent);
+}
+
+Result<void> MadProber::send_next(const datapath::PingRequest& request, std::uint32_t spec,
+                                  std::uint32_t sequence) {
+  const datapath::PingSpec& asked = request.specs[spec];
+  const Lid to(static_cast<std::uint16_t>(asked.label.value()));
+  const auto specs = static_cast<std::uint32_t>(request.specs.size());
+  const std::uint32_t number = first_question_ + sequence * specs + spec;
+  if (request.by_management)
+    return mads_->send(
+        {.to = to,
+         .bytes = encode_mad(
+             {.to = to, .mad_class = MadClass::performance, .attribute = MadAttribute::class_port_info},
+             MadTransaction(number)),
+         .answer_wait = request.pace.answer_wait});
+  return send({.run = secrets_.run,
+               .batch = request.batch,
+               .from = own_,
+               .spec = spec,
+               .sequence = sequence,
+               .back = Lid(static_cast<std::uint16_t>(asked.back_label.value())),
+               .sent = mads_->now()},
+              to);
 }
 
 Result<std::vector<datapath::PingTally>> MadProber::ping(const datapath::PingRequest& request,
@@ -72,6 +110,8 @@ Result<std::vector<datapath::PingTally>> MadProber::ping(const datapath::PingReq
   std::vector<datapath::PingTally> tallies(request.specs.size());
   std::uint32_t rounds = 0;
   for (const datapath::PingSpec& spec : request.specs) rounds = std::max(rounds, spec.count);
+  first_question_ += questions_;
+  questions_ = request.by_management ? rounds * static_cast<std::uint32_t>(request.specs.size()) : 0;
   const Nanoseconds gap(static_cast<std::int64_t>(1e9 / std::max(request.pace.packets_per_second, 1.0)));
   auto due = mads_->now();
   // Spec after spec, then the next packet of each: what happens for a moment happens to all.
@@ -83,14 +123,7 @@ Result<std::vector<datapath::PingTally>> MadProber::ping(const datapath::PingReq
         WEFT_TRY_VOID(serve(std::min(due - now, kMaxWait)));
       if (mads_->now() > due + kMaxLate) return finish(request, std::move(tallies), stop);
       due += gap;
-      const MadProbe probe{.run = secrets_.run,
-                           .batch = request.batch,
-                           .from = own_,
-                           .spec = s,
-                           .sequence = round,
-                           .back = Lid(static_cast<std::uint16_t>(spec.back_label.value())),
-                           .sent = mads_->now()};
-      WEFT_TRY_VOID(send(probe, Lid(static_cast<std::uint16_t>(spec.label.value()))));
+      WEFT_TRY_VOID(send_next(request, s, round));
       ++tallies[s].sent;
     }
   return finish(request, std::move(tallies), stop);
@@ -104,7 +137,7 @@ Result<std::vector<datapath::PingTally>> MadProber::finish(const datapath::PingR
     WEFT_TRY_VOID(serve(std::min(end - now, kMaxWait)));
   for (std::uint32_t s = 0; s < tallies.size(); ++s) {
     tallies[s].spec = s;
-    tallies[s].answered = static_cast<std::uint32_t>(pending_[s].round_trips.size());
+    tallies[s].answered = pending_[s].answered;
     tallies[s].rtt = datapath::quantiles_of(pending_[s].round_trips);
   }
   return tallies;

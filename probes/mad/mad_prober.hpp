@@ -27,6 +27,7 @@ class MadProber {
  private:
   struct Pending {  // of the ping at hand, by spec
     std::vector<bool> echoed;
+    std::uint32_t answered = 0;
     std::vector<Nanoseconds> round_trips;
   };
   struct Count {
@@ -34,9 +35,13 @@ class MadProber {
     datapath::ReceivedTally tally;
   };
   void take(const MadArrival& arrival);
+  /// The management agent of a port answered.
+  void take_answer(const MadArrival& arrival);
   void take_probe(const MadProbe& probe);
   void take_echo(const MadProbe& probe);
   Result<void> send(const MadProbe& probe, Lid to);
+  /// The next packet of one spec: a probe for the peer's agent, or a question to its port.
+  Result<void> send_next(const datapath::PingRequest& request, std::uint32_t spec, std::uint32_t sequence);
   /// Waits for the last echoes and counts them.
   Result<std::vector<datapath::PingTally>> finish(const datapath::PingRequest& request,
                                                   std::vector<datapath::PingTally> tallies,
@@ -46,6 +51,8 @@ class MadProber {
   packet::RunSecrets secrets_;
   PortId own_;
   BatchId batch_;
+  std::uint32_t first_question_ = 0;  // the transaction of the first question of the ping at hand
+  std::uint32_t questions_ = 0;       // how many transactions it has
   std::vector<Pending> pending_;
   std::map<BatchId, std::map<std::pair<PortId, std::uint32_t>, Count>> counts_;
 };

@@ -246,7 +246,7 @@ void PingStage::observe(const plan::PlannedPing& ping, const datapath::PingTally
     for (HostDelays* host : {&prober, &responder})
       host->by_hardware = host->by_hardware && tally.delays->by_hardware;
   }
-  if (tally.rtt)
+  if (tally.rtt && in_->options.round_trips_count)
     results_->observations.probes.push_back({.path = ping.path,
                                              .back = ping.back,
                                              .size = size_,

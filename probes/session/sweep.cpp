@@ -11,6 +11,7 @@
 #include "probes/diagnosis/host/nic_counter_evidence.hpp"
 #include "probes/plan/miswirings.hpp"
 #include "probes/plan/trace_evidence.hpp"
+#include "probes/session/echo_stage.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/stage.hpp"
 #include "topology/model/fabric.hpp"
@@ -157,6 +158,9 @@ void Sweep::begin_next_part() {
         note_miswirings();
       }
       add(pings_.probe());
+      if (!echoes_.empty())
+        stages_.push_back(std::make_unique<EchoStage>(in_, results_, echoes_, in_.options.probes_per_second,
+                                                      in_.options.budget_seconds(kEchoShare)));
       break;
     case Part::probing:
       part_ = Part::sizing;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "probes/diagnosis/diagnose.hpp"
+#include "probes/plan/echo_plan.hpp"
 #include "probes/session/script.hpp"
 #include "probes/session/sweep_load.hpp"
 #include "probes/session/sweep_pings.hpp"
@@ -66,6 +67,14 @@ class Sweep final : public Script {
     learn(results_.learner);
     skip_mapping();
   }
+  /// Ports without an agent that are asked for echoes besides (InfiniBand). Call before the first wave.
+  void know_echoes(std::vector<plan::Echo> echoes) { echoes_ = std::move(echoes); }
+  /// The losses of this run are no evidence: something else than the fabric lost packets, and what is not
+  /// known. Call after the run.
+  void discard_probes(const std::string& why) {
+    results_.observations.probes.clear();
+    cut_short_ = why;
+  }
   /// What else is known of a channel: counters, a cable that is not there.
   void note(ChannelEvidence evidence) { results_.observations.channels.push_back(std::move(evidence)); }
   void note(ChannelCount count) { results_.observations.counts.push_back(std::move(count)); }
@@ -120,6 +129,7 @@ class Sweep final : public Script {
   SweepLoad load_;
   Part part_ = Part::mapping;
   bool paths_known_ = false;  // from an InfiniBand fabric's tables: nothing is traced
+  std::vector<plan::Echo> echoes_;
   std::set<PortId> left_out_;
   std::vector<bool> scope_;  // empty: the whole fabric
   std::optional<std::string> out_of_scope_told_by_;

@@ -10,6 +10,9 @@
 
 namespace weft::session {
 
+/// Of the budget, where ports without an agent are asked for echoes.
+inline constexpr double kEchoShare = 0.18;
+
 enum class LoadLevel { none, light, full };
 
 struct SweepOptions {
@@ -38,6 +41,8 @@ struct SweepOptions {
   bool busy_poll = false;              // PingRequest::busy_poll
   /// InfiniBand without queue pairs: probes have the one size of a management datagram, and there is no load.
   bool mads_alone = false;
+  /// Round trips are the network's; false where they are those of a simulator on a busy machine.
+  bool round_trips_count = true;
   /// Read the counters of the NICs' devices before and after, as evidence.
   bool nic_counters = false;
   /// Between a round's last packet and the questions what arrived: longer than queues take to drain.

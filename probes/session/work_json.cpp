@@ -178,6 +178,7 @@ static void members(Io& io, datapath::PingRequest& m) {
   peers_and_specs(io, m);
   io("pace", m.pace);
   io("busy_poll", m.busy_poll);
+  io("by_management", m.by_management);
 }
 
 template <class Io>

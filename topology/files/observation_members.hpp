@@ -1,16 +1,23 @@
-// What one observation line holds. A line of probes in the usual shape is scanned in one pass without a tree;
-// of all others the members are read from JSON: numbers within their limits, and when and in which order
-// packets were lost. Private to topology/files.
+// What one observation line holds, and the observation that it becomes. A line of probes in the usual shape
+// is scanned in one pass without a tree; of all others the members are read from JSON: numbers within their
+// limits, and when and in which order packets were lost. Private to topology/files.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "topology/files/json_view.hpp"
 #include "topology/findings/observation.hpp"
+
+namespace weft {
+class Fabric;
+}
 
 namespace weft::files {
 
@@ -64,5 +71,61 @@ Result<ToldPair> read_labelled(const JsonView& view);
 Result<ChannelCount> read_channel_count(const JsonView& view, ChannelId channel);
 /// An error where these contradict the counts.
 Result<void> check_order(const Observation& seen);
+
+/// What the names in rows stand for. The fabric must outlive it.
+class RowNames {
+ public:
+  explicit RowNames(const Fabric& fabric);
+
+  const Fabric& fabric() const { return fabric_; }
+  Result<ChannelId> channel(std::string_view name) const;
+  /// Channels that go on where the one before ends, in no circle.
+  Result<PathId> path(std::span<const std::string_view> names, PathTable& table);
+  /// An error where one of the three is absent: they belong together.
+  Result<LabelledPair> pair(std::string_view src, std::string_view dst,
+                            std::optional<std::uint32_t> label) const;
+
+ private:
+  const Fabric& fabric_;
+  std::vector<std::string> names_;  // by channel
+  std::unordered_map<std::string_view, ChannelId> channels_;
+  std::vector<ChannelId> path_;  // storage that is used again
+};
+
+/// Rows as observations: each is checked against the fabric and against itself, and added whole or not at
+/// all.
+class ObservationRows {
+ public:
+  /// How many rows there are of the kinds that have a time.
+  struct Ends {
+    std::size_t probes = 0;
+    std::size_t loads = 0;
+  };
+
+  explicit ObservationRows(const Fabric& fabric) : names_(fabric) {}
+
+  Result<void> add(const ProbeLine& line);
+  /// A row of any kind.
+  Result<void> add(const JsonView& row);
+
+  Ends ends() const { return {all_.probes.size(), all_.loads.size()}; }
+  /// Takes back what came after.
+  void take_back_to(const Ends& ends);
+  Observations finish() && { return std::move(all_); }
+
+ private:
+  Result<std::optional<PathSetId>> path_set(const JsonView& row, std::string_view one,
+                                            std::string_view several);
+  Result<PathSetId> needed_path(const JsonView& row);
+  Result<void> add_probes(const JsonView& row);
+  Result<void> check_rates(const LoadObservation& seen) const;
+  Result<void> add_load(const JsonView& row);
+  Result<void> add_count(const JsonView& count);
+  Result<void> add_channel_sign(const JsonView& row);
+  Result<void> add_host_sign(const JsonView& row);
+
+  RowNames names_;
+  Observations all_;
+};
 
 }  // namespace weft::files

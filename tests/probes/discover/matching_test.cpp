@@ -68,5 +68,43 @@ TEST(MatchFabrics, WhereTheFileNumbersPortsOfItsOwnTheFirstIsTheFirst) {
   EXPECT_FALSE(is_there(expected, match, 2));
 }
 
+/// host1 - leaf1 - spine1 - leaf2 - host2, up to this many nodes.
+Fabric chain_of(std::size_t nodes) {
+  FabricBuilder builder("f", FabricKind::infiniband);
+  constexpr std::pair<const char*, Tier> kChain[] = {{"host1", Tier::host},
+                                                     {"leaf1", Tier::leaf},
+                                                     {"spine1", Tier::spine},
+                                                     {"leaf2", Tier::leaf},
+                                                     {"host2", Tier::host}};
+  std::optional<PortId> before;
+  for (const auto& [name, tier] : std::span(kChain).first(nodes)) {
+    const auto kind = tier == Tier::host ? NodeKind::host : NodeKind::switch_;
+    const NodeId node = builder.add_node({.name = name, .kind = kind, .tier = tier}).value();
+    const PortId near = builder.add_port(node, PortNumber(1)).value();
+    if (before) {
+      EXPECT_TRUE(builder.add_link(*before, near, kRate));
+    }
+    if (name != kChain[nodes - 1].first)
+      before = tier == Tier::host ? near : builder.add_port(node, PortNumber(2)).value();
+  }
+  return std::move(builder).build();
+}
+
+std::vector<std::string> accused(const Fabric& expected, Fabric there) {
+  InfinibandFabric found{.fabric = std::move(there)};
+  found.inventory.ports.resize(found.fabric.port_count());
+  std::vector<std::string> names;
+  for (const auto& sign : match_evidence(expected, found, match_fabrics(expected, found.fabric)))
+    names.push_back(expected.name_of(sign.channel));
+  return names;
+}
+
+TEST(MatchEvidence, OfCablesBeyondTheOneThatIsDownNothingIsSaid) {
+  const Fabric expected = chain_of(5);
+  EXPECT_EQ(accused(expected, chain_of(3)), (std::vector<std::string>{"spine1->leaf2", "leaf2->spine1"}));
+  EXPECT_EQ(accused(expected, chain_of(4)), (std::vector<std::string>{"leaf2->host2", "host2->leaf2"}));
+  EXPECT_EQ(accused(expected, chain_of(5)), std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace weft::discover

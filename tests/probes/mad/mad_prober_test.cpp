@@ -92,6 +92,56 @@ TEST(MadProber, ARepeatedProbeOrEchoCountsOnce) {
   EXPECT_EQ(there.received(BatchId(3))[1].packets, 20u);
 }
 
+/// Answers questions to LID 7 but each tenth, and all others, by itself; and some that were not asked.
+class Ports : public Mads {
+ public:
+  Result<void> send(const MadPacket& packet) override {
+    const auto header = decode_mad_header(packet.bytes);
+    EXPECT_EQ(header->mad_class, MadClass::performance);
+    EXPECT_GT(packet.answer_wait, Nanoseconds(0)) << "the kernel hands over no answer that nobody waits for";
+    if (std::get<Lid>(packet.to) == Lid(7) && ++to_seven_ % 10 == 0) return {};
+    MadPacket answer = packet;
+    answer.bytes[3] = std::byte{0x81};
+    answers_.push_back({answer.bytes, false, Lid(7)});
+    if (repeats) answers_.push_back(answers_.back());
+    return {};
+  }
+  Result<std::optional<MadArrival>> receive(Nanoseconds at_most) override {
+    if (answers_.empty()) {
+      now_ += at_most;
+      return std::nullopt;
+    }
+    const auto arrival = answers_.front();
+    answers_.pop_front();
+    return arrival;
+  }
+  Nanoseconds now() override { return now_; }
+  bool repeats = false;
+
+ private:
+  std::deque<MadArrival> answers_;
+  Nanoseconds now_{};
+  unsigned to_seven_ = 0;
+};
+
+TEST(MadProber, CountsWhatPortsWithoutAnAgentAnswerOnceEach) {
+  Ports ports;
+  ports.repeats = true;
+  MadProber prober(ports, kSecrets, PortId(1));
+  auto asked = request(100);
+  asked.by_management = true;
+  asked.specs[1].count = 60;
+  for (int i = 0; i < 2; ++i) {
+    const auto tallies = prober.ping(asked, {});
+    ASSERT_TRUE(tallies);
+    EXPECT_EQ((*tallies)[0].sent, 100u);
+    EXPECT_EQ((*tallies)[0].answered, 90u);
+    EXPECT_EQ((*tallies)[1].sent, 60u);
+    EXPECT_EQ((*tallies)[1].answered, 60u);
+    EXPECT_FALSE((*tallies)[1].rtt) << "how long a port thinks is no matter of the network";
+  }
+}
+
 TEST(MadProbe, RoundTripsAndIsRefusedWithAnotherKeyRunOrAnyBitChanged) {
   const MadProbe probe{.run = RunId(9),
                        .batch = BatchId(5),

@@ -1,6 +1,8 @@
 // What a stage of pings keeps of the hosts' own share of round trips.
 #include "probes/session/ping_stage.hpp"
 
+#include "probes/session/echo_stage.hpp"
+
 #include <gtest/gtest.h>
 
 #include "tests/support/traced_fabric.hpp"
@@ -214,6 +216,37 @@ TEST(PingStage, BlamesAPeerThatMadeNoQueuePairsOnceAndGoesOnWithTheOthers) {
   EXPECT_FALSE(results.takes_part(refusing));
   ASSERT_EQ(results.observations.probes.size(), 1u);
   EXPECT_EQ(results.observations.probes[0].sent, 10u);
+}
+
+TEST(EchoStage, TakesARoundTripWithoutAnAnswerForLostOnItsWays) {
+  Pair pair;
+  const auto there = path_by_choice(pair.fabric, pair.results.learner.ways(), pair.from, pair.to, 0);
+  const auto back = path_by_choice(pair.fabric, pair.results.learner.ways(), pair.to, pair.from, 0);
+  EchoStage stage(pair.in, pair.results, {{{pair.from, pair.to}, PathLabel(7), PathLabel(1), there, back}},
+                  1000, 0.5);
+  const auto asked = stage.next_wave();
+  ASSERT_EQ(asked.size(), 1u);
+  const auto& request = std::get<datapath::PingRequest>(asked[0].work);
+  EXPECT_TRUE(request.by_management);
+  EXPECT_EQ(request.specs.at(0).count, 501u);
+  const TaskAnswer answered = std::vector<datapath::PingTally>{{.spec = 0, .sent = 501, .answered = 491}};
+  stage.take(asked[0], &answered);
+  stage.take(asked[0], nullptr);
+  EXPECT_TRUE(stage.next_wave().empty());
+  ASSERT_EQ(pair.results.observations.probes.size(), 1u);
+  const Observation& seen = pair.results.observations.probes[0];
+  EXPECT_EQ(seen.sent, 501u);
+  EXPECT_EQ(seen.lost, 10u);
+  const PathTable& paths = pair.results.observations.paths;
+  EXPECT_TRUE(std::ranges::equal(paths.channels(paths.paths(seen.path)[0]), there));
+  EXPECT_TRUE(std::ranges::equal(paths.channels(paths.paths(*seen.back)[0]), back));
+}
+
+TEST(PingStage, RoundTripsThroughASimulatorAreNone) {
+  Pair pair;
+  pair.in.options.round_trips_count = false;
+  const auto seen = pair.observe({{0, 100, 100, 0, quantiles(900, 2000)}}, {{.spec = 0, .packets = 100}});
+  for (const Observation& one : seen) EXPECT_FALSE(one.rtt);
 }
 
 }  // namespace

@@ -166,6 +166,15 @@ std::optional<std::string> ib_lab_engine(const IbLab& lab) {
   return log ? engine_in_log(*log) : std::nullopt;
 }
 
+std::size_t ib_lab_drops(const IbLab& lab) {
+  const auto said = files::read_text_file(lab.directory / "ibsim.err", kMaxStateBytes);
+  if (!said) return 0;
+  std::size_t drops = 0;
+  constexpr std::string_view kDropped = "pkt dropped";
+  for (auto at = said->find(kDropped); at != std::string::npos; at = said->find(kDropped, at + 1)) ++drops;
+  return drops;
+}
+
 bool ib_lab_exists(const std::string& name, const fs::path& root) { return fs::exists(place(name, root)); }
 
 std::vector<std::string> ib_lab_names(const fs::path& root) {

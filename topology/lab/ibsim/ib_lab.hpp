@@ -45,6 +45,9 @@ Result<IbLab> ib_lab_open(const std::string& name, const std::filesystem::path& 
 std::optional<pid_t> ib_lab_manager(const std::filesystem::path& directory);
 /// The routing engine that OpenSM's log names last; it may be another than the one asked for.
 std::optional<std::string> ib_lab_engine(const IbLab& lab);
+/// Packets that ibsim had no place for at a client that was not scheduled, since the lab came up: its own
+/// words tell.
+std::size_t ib_lab_drops(const IbLab& lab);
 /// Ends its processes and removes what it left; nothing there is no error. Error: permission (the root is
 /// another user's, and so may be the list of processes).
 Result<void> ib_lab_down(const std::string& name, const std::filesystem::path& root);
