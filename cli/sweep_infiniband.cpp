@@ -133,10 +133,11 @@ Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOp
   progress.clear();
   if (interrupt.happened()) return answer_interrupted(values, fabric, sweep, progress, interrupt.token());
   if (!done) return pass_on(done);
-  if (const auto now = place.dropped ? place.dropped() : 0; now > dropped)
-    sweep.discard_probes(
-        fmt::format("ibsim, which stands for the fabric, dropped {} packets because this machine is busy",
-                    now - dropped));
+  if (const auto now = place.dropped ? place.dropped() : 0; now > dropped) {
+    print_stderr("weft: ibsim, the fabric of this lab, dropped {} packets because this machine is busy\n",
+                 now - dropped);
+    sweep.excuse(now - dropped);
+  }
   WEFT_TRY(const auto after, counters::read_counters(mads, reading.found));
   note_counters(sweep, reading, after);
   WEFT_TRY(const auto tables, read_tables(mads, reading.found, reading.routes));

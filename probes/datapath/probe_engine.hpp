@@ -87,8 +87,9 @@ struct PingRequest {
   /// price of a core each. At a pace of 0, each probe goes as the one before it is answered, or `answer_wait`
   /// after it.
   bool busy_poll = false;
-  /// InfiniBand alone: the management agent of each peer's port is asked, which answers by itself; nobody
-  /// counts there, and the answer goes to the first LID of the one who asks.
+  /// InfiniBand alone: the management agent of the port that a label names is asked, which answers by itself;
+  /// nobody counts there, and the answer goes to the first LID of the one who asks. The one peer of such a
+  /// request is the asking NIC itself: the port need not be one of the run.
   bool by_management = false;
   friend bool operator==(const PingRequest&, const PingRequest&) = default;
 };

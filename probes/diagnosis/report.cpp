@@ -207,7 +207,15 @@ void Report::add_group(Found found) {
   const auto has_two_cables = [&](NodeId node) {
     return !fabric_.is_host(node) && fabric_.channels_at(node).size() <= 4;
   };
-  if (!found.channels.empty() && std::ranges::all_of(found.nodes, has_two_cables)) found.nodes.clear();
+  // One of these channels, of which some are none of the node's: the node itself is not what was found.
+  const auto is_of_nodes = [&](ChannelId channel) {
+    return std::ranges::any_of(found.nodes, [&](NodeId node) {
+      return node == fabric_.source_node(channel) || node == fabric_.target_node(channel);
+    });
+  };
+  if (!found.channels.empty() &&
+      (std::ranges::all_of(found.nodes, has_two_cables) || !std::ranges::all_of(found.channels, is_of_nodes)))
+    found.nodes.clear();
   GroupFinding finding{.nodes = found.nodes, .channels = found.channels, .cause = found.cause};
   finding.verdict = verdict_of_found(found);
   finding.confidence = found.probability;

@@ -27,14 +27,15 @@ std::vector<WorkItem> EchoStage::next_wave() {
   const BatchId batch = results_->next_batch();
   for (const auto& [nic, indices] : by_nic_) {
     datapath::PingRequest request{.run = in_->run, .batch = batch, .by_management = true};
-    PeerList peers;
+    PeerList self;
+    const std::uint32_t peer = self.index_of(nic, in_->addresses);
     for (const std::size_t i : indices)
-      request.specs.push_back({.peer = peers.index_of(echoes_[i].pair.dst, in_->addresses),
+      request.specs.push_back({.peer = peer,
                                .label = echoes_[i].label,
                                .back_label = echoes_[i].back_label,
                                .count = static_cast<std::uint32_t>(packets) + 1,
                                .size = mad::kMadProbeSize});
-    request.peers = std::move(peers).take();
+    request.peers = std::move(self).take();
     request.pace.packets_per_second =
         packets_per_second_ * static_cast<double>(indices.size()) / static_cast<double>(most);
     const Nanoseconds longest(static_cast<std::int64_t>(seconds_ * 1e9));

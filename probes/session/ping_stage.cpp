@@ -44,9 +44,8 @@ std::uint64_t dropped_by_host(const std::vector<Tally>& tallies) {
   return most;
 }
 
-/// Shares what a host dropped out over the rows that were for it, by what it took of each: a busy host drops
-/// from all paths alike, and what one of them lost beyond that, its channels lost. No row is excused for more
-/// than it lost.
+}  // namespace
+
 void share_out(std::uint64_t dropped, std::vector<std::size_t> rows, std::vector<Observation>& all) {
   // Rows of which nothing was taken come last, and share by what they lost.
   constexpr double kNone = 1e-9;
@@ -65,8 +64,6 @@ void share_out(std::uint64_t dropped, std::vector<std::size_t> rows, std::vector
     dropped -= all[row].excused;
   }
 }
-
-}  // namespace
 
 std::vector<WorkItem> PingStage::next_wave() {
   switch (wave_) {

@@ -15,6 +15,11 @@ struct CountedPing {
   std::uint32_t packets = 0;
 };
 
+/// Shares what was dropped, and not by the fabric, out over the rows that it may have been of, by what came
+/// of each: a busy host drops from all paths alike, and what one of them lost beyond that, its channels lost.
+/// No row is excused for more than it lost.
+void share_out(std::uint64_t dropped, std::vector<std::size_t> rows, std::vector<Observation>& all);
+
 class PingStage : public Stage {
  public:
   /// The NIC that sends most sends `packets_per_second`; all others take as long as it does.

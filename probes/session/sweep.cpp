@@ -13,6 +13,7 @@
 #include "probes/plan/trace_evidence.hpp"
 #include "probes/session/echo_stage.hpp"
 #include "probes/session/map_stage.hpp"
+#include "probes/session/ping_stage.hpp"
 #include "probes/session/stage.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -284,6 +285,14 @@ void Sweep::note_counters() {
   for (ChannelCount& count : evidence.counts) note(std::move(count));
   for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
   for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
+}
+
+void Sweep::excuse(std::uint64_t dropped) {
+  auto& probes = results_.observations.probes;
+  std::vector<std::size_t> rows(probes.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::erase_if(rows, [&](std::size_t row) { return probes[row].sent == 0; });
+  share_out(dropped, std::move(rows), probes);
 }
 
 void Sweep::cover(Diagnosis& found) {

@@ -69,12 +69,8 @@ class Sweep final : public Script {
   }
   /// Ports without an agent that are asked for echoes besides (InfiniBand). Call before the first wave.
   void know_echoes(std::vector<plan::Echo> echoes) { echoes_ = std::move(echoes); }
-  /// The losses of this run are no evidence: something else than the fabric lost packets, and what is not
-  /// known. Call after the run.
-  void discard_probes(const std::string& why) {
-    results_.observations.probes.clear();
-    cut_short_ = why;
-  }
+  /// What stands between hosts and fabric dropped so many packets, of any rows. Call once, after the run.
+  void excuse(std::uint64_t dropped);
   /// What else is known of a channel: counters, a cable that is not there.
   void note(ChannelEvidence evidence) { results_.observations.channels.push_back(std::move(evidence)); }
   void note(ChannelCount count) { results_.observations.counts.push_back(std::move(count)); }

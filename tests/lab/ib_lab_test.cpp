@@ -16,6 +16,7 @@ namespace weft {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -70,6 +71,35 @@ TEST_F(InfinibandLabTest, HostsOfEightNicsAreSweptByAFewOfThemAndWhatNoProbeTell
   const auto faulty = lab.sweep();
   EXPECT_EQ(faulty.status, 2) << faulty.text;
   EXPECT_THAT(faulty.text, AllOf(HasSubstr("leaf2--spine3 (from leaf2)"), HasSubstr("host7/p8")));
+}
+
+TEST_F(InfinibandLabTest, AdaptersWithoutAnAgentTellOfTheLinksThatTheirRoutesAloneTake) {
+  InfinibandLab lab(InfinibandLab::Shape{
+      "clos: {leaves: 3, spines: 3, hosts_per_leaf: 3, link: 200G}\nlab: {routing: minhop, lmc: 0}\n"});
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  const auto clean = lab.weft({"sweep", "--lab=" + lab.name()});
+  EXPECT_EQ(clean.status, 0) << clean.text << clean.errors;
+  EXPECT_THAT(clean.text, AllOf(HasSubstr("healthy"), Not(HasSubstr("not crossed"))));
+  // Without a second label each adapter is reached over one spine, and the agents' own over few.
+  for (const std::string spine : {"spine1", "spine3"}) {
+    EXPECT_EQ(lab.fault({"leaf1--" + spine, "--loss", "10", "--from", spine}).status, 0);
+    const auto faulty = lab.weft({"sweep", "--lab=" + lab.name()});
+    EXPECT_THAT(faulty.status, AnyOf(1, 2)) << faulty.text;
+    EXPECT_THAT(faulty.text, AnyOf(HasSubstr("leaf1--" + spine), HasSubstr(spine + "->leaf1")));
+    EXPECT_EQ(lab.heal().status, 0);
+  }
+}
+
+TEST_F(InfinibandLabTest, OfWhatLiesBeyondACutNothingIsSaid) {
+  InfinibandLab lab("{routing: minhop, lmc: 0}");
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  for (const std::string spine : {"spine1", "spine2"})
+    EXPECT_EQ(lab.fault({"leaf2--" + spine, "--down"}).status, 0);
+  const auto cut = lab.sweep();
+  EXPECT_EQ(cut.status, 2) << cut.text;
+  EXPECT_THAT(cut.text, AllOf(HasSubstr("leaf2--spine1"), HasSubstr("leaf2--spine2"), HasSubstr("host3"),
+                              HasSubstr("untested"), Not(HasSubstr("host3--leaf2"))));
+  EXPECT_THAT(cut.errors, HasSubstr("2 cables of the file lie beyond what is down"));
 }
 
 TEST_F(InfinibandLabTest, NodesThatWereRenamedOrReplacedAreThereAndAreSaidToBe) {

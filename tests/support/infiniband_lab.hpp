@@ -32,9 +32,7 @@ class InfinibandLab {
     std::string errors;  // on stderr
   };
   Answer weft(std::vector<std::string> words);
-  /// ibsim is one process: beside other work it answers late, all alike, and that is no matter of these
-  /// tests.
-  Answer sweep() { return weft({"sweep", "--lab=" + name_, "--budget", "3s", "--tolerate", "delay=500ms"}); }
+  Answer sweep() { return weft({"sweep", "--lab=" + name_, "--budget", "3s"}); }
   Answer fault(std::vector<std::string> words) {
     words.insert(words.begin(), {"lab", "fault", "--name", name_});
     return weft(words);

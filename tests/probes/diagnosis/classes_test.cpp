@@ -34,6 +34,29 @@ TEST(Classes, MirroredRoundTripsLeaveTheDirectionOpen) {
   EXPECT_EQ(diagnosis.ambiguous, both);
 }
 
+TEST(Classes, AHostOfWhichOnlyEchoesAreKnownIsNotNamedWhereTheCableAboveItMayBeAtFault) {
+  // Of host3 nothing is known but that some round trips to it, over spine2->leaf1, had no answer.
+  MadeUpRun run(1, {.leaves = 3, .spines = 2, .hosts_per_leaf = 3});
+  const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t spine, std::uint64_t sent) {
+    return Observation{.path = run.seen.paths.only(run.seen.paths.intern(run.path(from, to, spine))),
+                       .sent = sent};
+  };
+  for (const std::uint32_t a : {0u, 3u, 6u})
+    for (const std::uint32_t b : {0u, 3u, 6u})
+      if (a != b) run.seen.probes.push_back(add(a, b, 0, 8000));
+  for (const auto& [from, to] : {std::pair{0u, 4u}, {0u, 7u}, {3u, 2u}, {6u, 5u}, {6u, 1u}}) {
+    auto echo = add(from, to, to == 1 ? 0 : 1, 2700);
+    echo.back = run.seen.paths.only(run.seen.paths.intern(run.path(to, from, 0)));
+    echo.lost = to == 2 ? 50 : 0;
+    run.seen.probes.push_back(echo);
+  }
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.groups.size(), 1u);
+  EXPECT_TRUE(diagnosis.groups[0].nodes.empty());
+  EXPECT_TRUE(crosses(diagnosis.groups[0].channels, run.channel("spine2->leaf1")));
+  EXPECT_TRUE(crosses(diagnosis.groups[0].channels, run.channel("leaf1->host3")));
+}
+
 TEST(Classes, WithTwoLeavesADeadCableIsNamedNotTheSpineThatItLeadsTo) {
   // leaf1 has noticed and uses the other spine; what leaf2 sends by spine1 ends there. By the losses alone it
   // could be leaf2->spine1, spine1->leaf1, or spine1 as a whole.

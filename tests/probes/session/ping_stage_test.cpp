@@ -242,6 +242,27 @@ TEST(EchoStage, TakesARoundTripWithoutAnAnswerForLostOnItsWays) {
   EXPECT_TRUE(std::ranges::equal(paths.channels(paths.paths(*seen.back)[0]), back));
 }
 
+TEST(ShareOut, WhatWasDroppedIsExcusedWhereverItFellAndNothingBeyondIt) {
+  const auto excused = [](std::uint64_t dropped, const std::vector<std::uint64_t>& lost) {
+    std::vector<Observation> all;
+    std::vector<std::size_t> rows;
+    for (const std::uint64_t one : lost) {
+      rows.push_back(all.size());
+      all.push_back({.path = PathSetId(0), .sent = 1000, .lost = one});
+    }
+    share_out(dropped, rows, all);
+    std::vector<std::uint64_t> result;
+    for (const Observation& one : all) result.push_back(one.excused);
+    return result;
+  };
+  using Counts = std::vector<std::uint64_t>;
+  EXPECT_EQ(excused(180, {60, 60, 60}), (Counts{60, 60, 60})) << "from all alike";
+  EXPECT_EQ(excused(60, {0, 0, 60}), (Counts{0, 0, 60})) << "one reader alone was late";
+  const auto beside = excused(30, {10, 10, 300});
+  EXPECT_EQ(beside[0] + beside[1], 20u);
+  EXPECT_LE(beside[2], 10u) << "a faulty channel beside it keeps its losses";
+}
+
 TEST(PingStage, RoundTripsThroughASimulatorAreNone) {
   Pair pair;
   pair.in.options.round_trips_count = false;
