@@ -19,6 +19,7 @@
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/lab/netns/scripts.hpp"
 #include "topology/model/fabric.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::cli {
 namespace {
@@ -128,7 +129,7 @@ class LabWorld final : public trial::TrialWorld {
   }
 
   Result<std::vector<std::uint64_t>> carried() override { return carried_bytes(lab_); }
-  Nanoseconds now() override { return std::chrono::steady_clock::now().time_since_epoch(); }
+  Nanoseconds now() override { return os::steady_now(); }
   Result<void> take_down(LinkId link) override {
     broken_ = link;
     return lab_fault(lab_, {.link = link, .down = true}, lab_state_root());

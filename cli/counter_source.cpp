@@ -11,8 +11,8 @@
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/json_view.hpp"
+#include "topology/os/clocks.hpp"
 #include "topology/os/run_program.hpp"
-#include "topology/os/wall_clock.hpp"
 
 namespace weft::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "topology/base/text_table.hpp"
 #include "topology/files/incident_json.hpp"
 #include "topology/files/time_span.hpp"
-#include "topology/os/wall_clock.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "probes/run/watch_run.hpp"
 #include "topology/files/incident_json.hpp"
-#include "topology/os/wall_clock.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "topology/base/readable.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/file_text.hpp"
-#include "topology/os/wall_clock.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::cli {
 namespace {

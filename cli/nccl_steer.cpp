@@ -14,8 +14,8 @@
 #include "cli/options.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
+#include "topology/os/clocks.hpp"
 #include "topology/os/private_file.hpp"
-#include "topology/os/wall_clock.hpp"
 
 namespace weft::cli {
 namespace {

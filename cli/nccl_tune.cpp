@@ -7,7 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/simulate_collective.hpp"
 #include "topology/files/fabric_file.hpp"
-#include "topology/os/wall_clock.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::cli {
 namespace {

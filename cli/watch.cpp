@@ -20,6 +20,7 @@
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/model/fabric.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::cli {
 namespace {
@@ -96,7 +97,7 @@ Result<void> watch_with_agents(const Fabric& fabric, const AddressBook& addresse
                               server.address_for(session::kWatcher),
                               server.address_for(session::kCoordinator)};
   const auto tend = [&]() -> Result<std::vector<session::GoneAgent>> {
-    WEFT_TRY(const auto news, kept.tend(std::chrono::steady_clock::now().time_since_epoch()));
+    WEFT_TRY(const auto news, kept.tend(os::steady_now()));
     if (news) listener.on_note(*news);
     return agents.tend([](const auto&) { return false; });
   };

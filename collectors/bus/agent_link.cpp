@@ -16,6 +16,7 @@
 #include "collectors/bus/under_way.hpp"
 #include "collectors/bus/watch_streams.hpp"
 #include "probes/session/watch_subjects.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::bus {
 namespace {
@@ -25,8 +26,6 @@ constexpr auto kLastWords = std::chrono::milliseconds(500);
 /// A plan for a host of 8 NICs is some 100 kB of JSON: a few may wait.
 constexpr JoinLimits kUnfinished{.message = 16'000'000, .of_sender = 16'000'000, .in_all = 16'000'000};
 constexpr QueueLimits kUnread{.of_sender = 16'000'000, .in_all = 16'000'000};
-
-Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 class Agent : public watch::AgentLink {
  public:
@@ -46,7 +45,7 @@ class Agent : public watch::AgentLink {
   ~Agent() override { static_cast<void>(connection_.flush(kLastWords)); }
 
   Result<void> publish(watch::MessageId id, ByteSpan window) override {
-    WEFT_TRY(const auto number, under_way_.add(id, window.size(), now()));
+    WEFT_TRY(const auto number, under_way_.add(id, window.size(), os::steady_now()));
     const auto sent =
         connection_.publish(windows_, window, answers_ + std::to_string(number),
                             {{"Nats-Msg-Id", fmt::format("{}:{}:{}", host_, id.boot, id.number)},
@@ -55,7 +54,7 @@ class Agent : public watch::AgentLink {
     return sent;
   }
   std::vector<watch::MessageId> acknowledged() override { return under_way_.acknowledged(); }
-  std::vector<watch::MessageId> failed() override { return under_way_.failed(now()); }
+  std::vector<watch::MessageId> failed() override { return under_way_.failed(os::steady_now()); }
 
   Result<std::optional<std::string>> next_word(Nanoseconds limit) override {
     std::unique_lock lock(mutex_);

@@ -92,7 +92,8 @@ Result<void> MadProber::send_next(const datapath::PingRequest& request, std::uin
          .bytes = encode_mad(
              {.to = to, .mad_class = MadClass::performance, .attribute = MadAttribute::class_port_info},
              MadTransaction(number)),
-         .answer_wait = request.pace.answer_wait});
+         .answer_wait = request.pace.answer_wait,
+         .is_urgent = false});
   return send({.run = secrets_.run,
                .batch = request.batch,
                .from = own_,

@@ -14,6 +14,7 @@ struct MadPacket {
   MadTarget to;
   MadBytes bytes{};
   Nanoseconds answer_wait{};  // how long the carrier should hold on for an answer; zero: none is expected
+  bool is_urgent = true;      // the next question waits for the answer: the carrier may keep looking for it
 };
 
 struct MadArrival {

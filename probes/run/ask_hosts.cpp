@@ -11,7 +11,7 @@
 #include <cstring>
 #include <list>
 
-#include "topology/os/wall_clock.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::run {
 namespace {
@@ -19,7 +19,6 @@ namespace {
 constexpr std::size_t kLastWords = 4096;  // of stderr
 constexpr Nanoseconds kTick = std::chrono::milliseconds(100);
 
-Nanoseconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 struct Pipe {
   os::FileDescriptor read;
   os::FileDescriptor write;
@@ -52,9 +51,9 @@ class Asking {
 
   std::vector<HostAnswer> run(const std::function<void(std::size_t)>& tick, const std::stop_token& stop) {
     while (!gathering_.done() && !stop.stop_requested()) {
-      while (const auto host = gathering_.next(steady_now())) start(*host);
+      while (const auto host = gathering_.next(os::steady_now())) start(*host);
       wait();
-      for (const std::size_t host : gathering_.overdue(steady_now())) give_up(host);
+      for (const std::size_t host : gathering_.overdue(os::steady_now())) give_up(host);
       tick(gathering_.done_count());
     }
     for (Running& one : running_) one.process.send_signal_to_group(SIGKILL);
@@ -98,7 +97,8 @@ class Asking {
       events.push_back({one.output_open ? one.output.get() : -1, POLLIN, 0});
       events.push_back({one.errors_open ? one.errors.get() : -1, POLLIN, 0});
     }
-    const auto left = std::clamp(gathering_.wakes_at(steady_now()) - steady_now(), Nanoseconds(0), kTick);
+    const auto left =
+        std::clamp(gathering_.wakes_at(os::steady_now()) - os::steady_now(), Nanoseconds(0), kTick);
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     if (poll(events.data(), events.size(), static_cast<int>(ms)) <= 0) return;
     std::size_t at = 0;

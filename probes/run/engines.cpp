@@ -17,6 +17,7 @@
 #include "topology/host/rdma_counters.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/model/infiniband.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::run {
 namespace {
@@ -68,9 +69,7 @@ Result<nic::HostNic> raw_nic(const std::vector<session::NicReport>& nics,
 
 /// What the RDMA device of an interface counts, where it has one.
 std::function<std::optional<NicCounters>()> counters_of(const std::string& interface) {
-  return [interface] {
-    return host::rdma_counters("/sys", interface, std::chrono::steady_clock::now().time_since_epoch());
-  };
+  return [interface] { return host::rdma_counters("/sys", interface, os::steady_now()); };
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "probes/run/standing_worker.hpp"
+#include "topology/os/clocks.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,8 +16,6 @@ constexpr int kMaxSends = 4;
 constexpr Nanoseconds kTroubleAfter = std::chrono::seconds(1);
 constexpr std::size_t kMaxTold = 64;  // windows that nobody fetched: a minute
 
-Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
-
 /// NICs that begin at different times wake the thread at the same ones.
 Nanoseconds on_the_grid(Nanoseconds time) {
   return Nanoseconds((time.count() / kMaxRest.count() + 1) * kMaxRest.count());
@@ -27,7 +26,7 @@ Nanoseconds on_the_grid(Nanoseconds time) {
 StandingWorker::StandingWorker(std::uint64_t boot, std::uint64_t seed, StandingNics& nics)
     : seed_(seed),
       source_(nics),
-      epoch_(now()),
+      epoch_(os::steady_now()),
       run_{.boot = boot},
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
@@ -54,19 +53,19 @@ void StandingWorker::tell(std::optional<watch::Window> window) {
 }
 
 void StandingWorker::work(const std::stop_token& stop) {
-  auto planned = now();
+  auto planned = os::steady_now();
   while (!stop.stop_requested()) {
-    if (windows_ && now() - planned > watch::kStallAfter) windows_->stalled();
+    if (windows_ && os::steady_now() - planned > watch::kStallAfter) windows_->stalled();
     take_orders();
     if (assignment_) {
-      take_news(now());
+      take_news(os::steady_now());
       for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
         if (Nic* nic = nic_of(i)) look_at(i, *nic);
-      tell(windows_->next(probing(), now(), dropped_of()));
+      tell(windows_->next(probing(), os::steady_now(), dropped_of()));
     }
     ++rounds_;
-    planned = next_look(now());
-    std::this_thread::sleep_for(planned - now());
+    planned = next_look(os::steady_now());
+    std::this_thread::sleep_for(planned - os::steady_now());
   }
 }
 
@@ -77,8 +76,8 @@ void StandingWorker::take_orders() {
     next = std::exchange(next_assignment_, nullptr);
     keys = std::exchange(next_keys_, nullptr);
   }
-  if (next) begin(std::move(next), now());
-  if (keys) keys_.renew(*keys, now());
+  if (next) begin(std::move(next), os::steady_now());
+  if (keys) keys_.renew(*keys, os::steady_now());
 }
 
 void StandingWorker::begin(std::shared_ptr<const watch::Assignment> assignment, Nanoseconds at) {
@@ -158,7 +157,7 @@ void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrival
     }
     auto& reply = replies_[outgoing_.size()];
     if (reply.size() != arrival.frame.size()) reply.assign(arrival.frame.size(), std::byte{0});
-    const auto size = nic.responder->take(*read, arrival.at, now(), reply);
+    const auto size = nic.responder->take(*read, arrival.at, os::steady_now(), reply);
     if (size > 0) outgoing_.push_back(ByteSpan(reply).first(size));
   }
   if (!outgoing_.empty()) static_cast<void>(nic.opened.port->send(outgoing_));
@@ -167,13 +166,13 @@ void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrival
 void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
   const auto hop_of = [&nic](std::uint32_t peer) { return nic.hops[peer]; };
   for (int i = 0; i < kMaxSends; ++i) {
-    const auto frames = nic.probes->compose(now(), hop_of);
+    const auto frames = nic.probes->compose(os::steady_now(), hop_of);
     if (frames.empty()) return;
-    const auto before = now();
+    const auto before = os::steady_now();
     const auto sent = nic.opened.port->send(frames);
     const auto taken = sent ? sent->taken : 0;
     const bool all = taken == frames.size();
-    nic.probes->sent(taken, before, now());
+    nic.probes->sent(taken, before, os::steady_now());
     if (taken > 0)
       nic.refused_since.reset();
     else if (!nic.refused_since)

@@ -4,13 +4,10 @@
 
 #include "collectors/bus/watch_link.hpp"
 #include "probes/run/watch_loop.hpp"
-#include "topology/os/wall_clock.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::run {
-namespace {
-
-Nanoseconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
-}  // namespace
+namespace {}  // namespace
 
 Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
                        const TendWatch& tend, std::stop_token stop) {
@@ -19,7 +16,7 @@ Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, Wat
                           {.name = options.name, .lease_time = kLeaseTime, .limits = options.streams}));
   listener.on_shared(link.values);
   const auto map = [&](const std::stop_token& ended) { return map_paths(place, options, ended); };
-  WatchLoop loop(place, options, listener, {std::move(link), map, steady_now, os::wall_now});
+  WatchLoop loop(place, options, listener, {std::move(link), map, os::steady_now, os::wall_now});
   std::set<std::string> gone;  // agents that this process started
   while (!stop.stop_requested()) {
     if (tend) {

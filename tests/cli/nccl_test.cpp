@@ -12,8 +12,8 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
+#include "topology/os/clocks.hpp"
 #include "topology/os/scratch_directory.hpp"
-#include "topology/os/wall_clock.hpp"
 
 namespace weft::cli {
 namespace {

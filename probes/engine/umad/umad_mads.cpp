@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "topology/os/clocks.hpp"
+
 namespace weft::umad {
 namespace {
 
@@ -144,7 +146,7 @@ class Umad : public mad::Mads {
     const int error =
         umad_send(port_, agent->second, buffer_.data(), static_cast<int>(mad::kMadSize), wait, 0);
     if (error < 0) return fail(ErrorKind::absent, "umad_send: {}", what_errno_says(error));
-    if (packet.answer_wait > Nanoseconds(0)) asked_ = now();
+    if (packet.answer_wait > Nanoseconds(0) && packet.is_urgent) asked_ = now();
     return {};
   }
 
@@ -163,9 +165,7 @@ class Umad : public mad::Mads {
   /// they come cost two changes of context each.
   void gather() override { std::this_thread::sleep_for(kGather); }
 
-  Nanoseconds now() override {
-    return std::chrono::duration_cast<Nanoseconds>(std::chrono::steady_clock::now().time_since_epoch());
-  }
+  Nanoseconds now() override { return os::steady_now(); }
 
  private:
   Result<std::optional<mad::MadArrival>> receive_once(Nanoseconds at_most) {

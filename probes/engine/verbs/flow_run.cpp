@@ -6,6 +6,7 @@
 #include "probes/engine/verbs/flow_progress.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/packet/roce.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::verbs {
 namespace {
@@ -19,8 +20,6 @@ constexpr Nanoseconds kAlert = std::chrono::milliseconds(2);
 /// Who receives sends offers so many times the messages under way, so that its thread may be late with new
 /// places without holding the flow back.
 constexpr std::uint32_t kPlacesToReceive = 4;
-
-Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 /// What is the same for all flows of a request.
 struct FlowShape {
@@ -74,7 +73,7 @@ class FlowRun {
   }
 
   Result<void> run(const std::stop_token& stop) {
-    const Nanoseconds start = now();
+    const Nanoseconds start = os::steady_now();
     measured_from_ = start + request_.flow_options.warm_up;
     Nanoseconds end = measured_from_ + request_.duration;
     bool warming = request_.flow_options.warm_up > Nanoseconds(0);
@@ -85,7 +84,7 @@ class FlowRun {
     Nanoseconds at = start;
     Nanoseconds meant = start;  // to be awake again by then
     for (Nanoseconds last = start; !stop.stop_requested() && at < end && !all_ended(); last = at) {
-      at = now();
+      at = os::steady_now();
       if (warming && at >= measured_from_) {
         for (FlowProgress& flow : flows_) flow.measure_from(at);
         measured_from_ = at;
@@ -96,8 +95,9 @@ class FlowRun {
       }
       if (to_move_ && !warming && at >= measured_from_ + request_.duration / 2) {
         if (const auto changed = change_labels(stop); !changed) return changed;
-        end += now() - at;  // their second half is as long, however long the device takes to change them
-        at = now();
+        end += os::steady_now() -
+               at;  // their second half is as long, however long the device takes to change them
+        at = os::steady_now();
       }
       Nanoseconds next = warming ? measured_from_ : end;
       for (std::uint32_t i = 0; i < flows_.size(); ++i) {
@@ -108,7 +108,7 @@ class FlowRun {
       const bool alert = any_held_back() && at - last_completion_ < kAlert;
       if (const auto taken = take(alert ? Nanoseconds(0) : next - at); !taken) return taken;
     }
-    elapsed_ = std::max(Nanoseconds(0), now() - measured_from_);
+    elapsed_ = std::max(Nanoseconds(0), os::steady_now() - measured_from_);
     return drain(stop);
   }
 
@@ -208,7 +208,7 @@ class FlowRun {
   Result<void> take(Nanoseconds limit) {
     WEFT_TRY(const auto done, queue_->poll());
     if (!done.empty()) {
-      const Nanoseconds at = last_completion_ = now();
+      const Nanoseconds at = last_completion_ = os::steady_now();
       for (const rdma::Completion& completion : done)
         flows_[completion.work >> 32U].completed(static_cast<std::uint32_t>(completion.work),
                                                  completion.status, at);
@@ -225,9 +225,9 @@ class FlowRun {
 
   Result<void> settle(const std::stop_token& stop) {
     const auto under_way = [](const FlowProgress& flow) { return flow.is_under_way(); };
-    for (const Nanoseconds until = now() + kDrain;
-         !stop.stop_requested() && now() < until && std::ranges::any_of(flows_, under_way);)
-      if (const auto taken = take(until - now()); !taken) return taken;
+    for (const Nanoseconds until = os::steady_now() + kDrain;
+         !stop.stop_requested() && os::steady_now() < until && std::ranges::any_of(flows_, under_way);)
+      if (const auto taken = take(until - os::steady_now()); !taken) return taken;
     return {};
   }
 

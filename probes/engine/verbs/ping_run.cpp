@@ -8,6 +8,7 @@
 #include "probes/engine/verbs/ping_times.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/packet/roce.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::verbs {
 namespace {
@@ -18,8 +19,6 @@ constexpr std::size_t kBurst = 8;  // probes that a sender who came late may cat
 /// After a probe it looks on without sleeping for so long: waking up would count as delay.
 constexpr Nanoseconds kAlert = std::chrono::microseconds(500);
 constexpr Nanoseconds kSendPatience = std::chrono::microseconds(50);
-
-Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 /// Of all specs together. A peer is probed by about as many specs as it probes others by, and its completion
 /// queue must hold all of these twice (VerbsResponder): a fabric whose every NIC probes every other stays
@@ -80,9 +79,9 @@ class PingRun {
             ? Nanoseconds(static_cast<std::int64_t>(1e9 / request_.pace.packets_per_second))
             : Nanoseconds(0);
     // Who looks all the time measures the network, not the queue that its own catching up would make.
-    datapath::Pacer pacer(interval, request_.busy_poll ? 1 : kBurst, now());
+    datapath::Pacer pacer(interval, request_.busy_poll ? 1 : kBurst, os::steady_now());
     while (!stop.stop_requested() && next_ < order_end_) {
-      const Nanoseconds at = now();
+      const Nanoseconds at = os::steady_now();
       auto allowed = at < turn_ ? 0 : pacer.allowance(at);
       for (; allowed > 0 && next_ < order_end_; --allowed) {
         if (const auto sent = send_next(); !sent) return sent;
@@ -90,9 +89,9 @@ class PingRun {
       }
       if (const auto taken = take(std::max(Nanoseconds(0), pacer.next() - at)); !taken) return taken;
     }
-    const Nanoseconds until = now() + request_.pace.answer_wait;
-    while (!stop.stop_requested() && now() < until && !settled())
-      if (const auto taken = take(until - now()); !taken) return taken;
+    const Nanoseconds until = os::steady_now() + request_.pace.answer_wait;
+    while (!stop.stop_requested() && os::steady_now() < until && !settled())
+      if (const auto taken = take(until - os::steady_now()); !taken) return taken;
     return {};
   }
 
@@ -164,14 +163,15 @@ class PingRun {
     newest_ = spec_number(spec, sequence);
     store(slots_->bytes(slot), ProbeNote{.sequence = newest_});
     const rdma::Message probe{kSendBit | newest_, slots_->piece(slot, payload_)};
-    const Nanoseconds at = now();
+    const Nanoseconds at = os::steady_now();
     if (const auto posted = qps_->send(spec, probe); !posted) return posted;
     line.times.posted(sequence, at);
     alert_until_ = at + kAlert;
     if (in_turn_) turn_ = at + request_.pace.answer_wait;
     ++line.busy;
     // The device sends within microseconds: its completion, seen at once, is T2.
-    for (const Nanoseconds until = now() + kSendPatience; line.busy > 0 && now() < until;)
+    for (const Nanoseconds until = os::steady_now() + kSendPatience;
+         line.busy > 0 && os::steady_now() < until;)
       if (const auto polled = poll(); !polled) return polled;
     return {};
   }
@@ -180,7 +180,7 @@ class PingRun {
     WEFT_TRY(const auto done, queue_->poll(request_.busy_poll ? rdma::kBusyLooks : 1));
     taken_ = done.size();
     if (taken_ == 0) return {};
-    const Nanoseconds at = now();
+    const Nanoseconds at = os::steady_now();
     for (const rdma::Completion& completion : done) take(completion, at);
     if (not_sent_)
       return fail(ErrorKind::internal, "its device does not send probes: {}",
@@ -218,7 +218,7 @@ class PingRun {
     const std::uint32_t spec = spec_of(note.sequence);
     if (!is_ours(spec)) return;
     if (note.sequence == newest_) turn_ = {};
-    lines_[spec].times.answered(static_cast<std::uint32_t>(note.sequence), at, now());
+    lines_[spec].times.answered(static_cast<std::uint32_t>(note.sequence), at, os::steady_now());
     if (note.previous_delay > 0 && spec_of(note.previous) == spec)
       lines_[spec].times.turned_around(static_cast<std::uint32_t>(note.previous),
                                        Nanoseconds(static_cast<std::int64_t>(note.previous_delay)));
@@ -228,7 +228,7 @@ class PingRun {
     if (const auto polled = poll(); !polled) return polled;
     if (taken_ > 0 || limit <= Nanoseconds(0)) return {};
     if (request_.busy_poll) return {};
-    if (now() < alert_until_) return std::this_thread::yield(), Result<void>();
+    if (os::steady_now() < alert_until_) return std::this_thread::yield(), Result<void>();
     return queue_->wait(limit);
   }
 

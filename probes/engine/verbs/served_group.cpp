@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "probes/packet/roce.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::verbs {
 namespace {
@@ -29,8 +30,6 @@ std::uint32_t ring_places(const ConnectQps& offer, std::size_t qps) {
 std::size_t place_size(const ConnectQps& offer) {
   return static_cast<std::size_t>(offer.message.count()) + receive_headroom(offer.kind);
 }
-
-Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 }  // namespace
 
@@ -150,7 +149,7 @@ void ServedGroup::take(const rdma::Completion& completion) {
   if ((completion.work & kAnswerBit) != 0) {
     const Answer& sent = answers_[slot];
     sent.line->answered = sent.sequence;
-    sent.line->turnaround = completion.stamp.value_or(now()) - sent.arrived;
+    sent.line->turnaround = completion.stamp.value_or(os::steady_now()) - sent.arrived;
     return;
   }
   if (is_probes()) echo(completion, slot);
@@ -165,7 +164,7 @@ ServedGroup::Line* ServedGroup::line_of(std::size_t slot, const ProbeNote& note)
 }
 
 void ServedGroup::echo(const rdma::Completion& completion, std::size_t slot) {
-  const Nanoseconds at = now();
+  const Nanoseconds at = os::steady_now();
   const std::size_t headroom = receive_headroom(offer_.kind);
   const bool has_note = completion.bytes >= headroom + ProbeNote::kSize;
   const ProbeNote note = has_note ? load_note(slots_->bytes(slot).subspan(headroom)) : ProbeNote{};

@@ -6,6 +6,7 @@
 #include "probes/datapath/peer_routes.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/packet/roce.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::verbs {
 namespace {
@@ -15,8 +16,6 @@ constexpr std::uint32_t kMaxPlaces = 4096;
 /// 268 ms (QpRoute), about what SendWindow waits: a peer that is not scheduled for a while has lost nothing.
 /// What is lost between others is asked for at once.
 constexpr std::uint8_t kTimeoutExponent = 16;
-
-Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 /// What became of the packets of one spec.
 struct Transfer {
@@ -32,7 +31,7 @@ struct Transfer {
 class TransferRun {
  public:
   TransferRun(const datapath::TransferRequest& request, Bytes message, std::uint32_t depth)
-      : request_(request), message_(message), depth_(depth), asked_(now()), chain_(depth) {
+      : request_(request), message_(message), depth_(depth), asked_(os::steady_now()), chain_(depth) {
     for (const datapath::TransferSpec& spec : request.specs) transfers_.push_back({.packets = spec.packets});
   }
 
@@ -61,9 +60,9 @@ class TransferRun {
   }
 
   Result<void> run(const std::stop_token& stop) {
-    start_ = now();
+    start_ = os::steady_now();
     const Nanoseconds deadline = asked_ + request_.limit;
-    for (Nanoseconds at = start_; at < deadline && !stop.stop_requested(); at = now()) {
+    for (Nanoseconds at = start_; at < deadline && !stop.stop_requested(); at = os::steady_now()) {
       const auto running = static_cast<std::uint32_t>(std::ranges::count_if(transfers_, &Transfer::runs));
       if (running == 0) break;
       const std::uint32_t share = std::clamp(request_.window / running, 1U, depth_);
@@ -88,7 +87,7 @@ class TransferRun {
                        transfer.delivered * on_wire.bytes, transfer.last});
     }
     for (const std::uint32_t spec : qps_->close(moved)) all[spec].error = kChangedInMemory;
-    for (datapath::TransferTally& tally : all) tally.took = now() - asked_;
+    for (datapath::TransferTally& tally : all) tally.took = os::steady_now() - asked_;
     return all;
   }
 
@@ -124,7 +123,7 @@ class TransferRun {
   Result<void> take(Nanoseconds limit) {
     WEFT_TRY(const auto done, queue_->poll());
     if (done.empty()) return queue_->wait(limit);
-    const Nanoseconds at = now() - start_;
+    const Nanoseconds at = os::steady_now() - start_;
     for (const rdma::Completion& completion : done) {
       Transfer& transfer = transfers_[completion.work];
       if (transfer.error) continue;  // the others are its consequence

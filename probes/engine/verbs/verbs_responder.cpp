@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "probes/datapath/probe_engine.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::verbs {
 namespace {
@@ -23,8 +24,6 @@ std::uint64_t memory_to_spare() {
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   return std::max(kMinLocked, all / 8);
 }
-
-Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 }  // namespace
 
@@ -155,8 +154,8 @@ void VerbsResponder::serve(const std::stop_token& stop) {
     if (busy_groups_ > 0)
       continue;
     else if (!done->empty())
-      alert_until = now() + kAlert;
-    else if (now() < alert_until)
+      alert_until = os::steady_now() + kAlert;
+    else if (os::steady_now() < alert_until)
       std::this_thread::yield();
     else if (const auto waited = queue_->wait(kIdle); !waited)
       return give_up(waited.error());
