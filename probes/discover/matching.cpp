@@ -198,6 +198,21 @@ ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, 
           fmt::format("the link runs at {} instead of {}", rate, readable(expected))};
 }
 
+namespace {
+
+/// A switch of which nothing was found, by whichever of its cables, is more likely down than they are.
+std::string words_of_no_link(const Fabric& expected, const FabricMatch& match, ChannelId channel) {
+  for (const NodeId node : {expected.source_node(channel), expected.target_node(channel)}) {
+    const std::size_t cables = expected.channels_at(node).size() / 2;
+    if (!expected.is_host(node) && !match.is_there[node.value()] && cables > 1)
+      return fmt::format("nothing of {} was found, by none of its {} cables: look at the switch first",
+                         expected.name_of(node), cables);
+  }
+  return evidence_of_no_link(channel).text;
+}
+
+}  // namespace
+
 bool is_in_view(const Fabric& expected, const FabricMatch& match, ChannelId channel) {
   const auto is_found = [&](PortId port) {
     const NodeId node = expected.port(port).node;
@@ -213,7 +228,8 @@ std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const Infini
     const ChannelId channel(c);
     const auto& there = match.found[c];
     if (!there) {
-      if (is_in_view(expected, match, channel)) evidence.push_back(evidence_of_no_link(channel));
+      if (is_in_view(expected, match, channel))
+        evidence.push_back({channel, Cause::down, kCertain, words_of_no_link(expected, match, channel)});
       continue;
     }
     const IbPort& port = found.inventory.ports[found.fabric.source(*there).value()];

@@ -106,5 +106,14 @@ TEST(MatchEvidence, OfCablesBeyondTheOneThatIsDownNothingIsSaid) {
   EXPECT_EQ(accused(expected, chain_of(5)), std::vector<std::string>());
 }
 
+TEST(MatchEvidence, ASwitchOfWhichNothingWasFoundIsToBeLookedAtBeforeItsCables) {
+  const Fabric expected = chain_of(5);
+  InfinibandFabric found{.fabric = chain_of(3)};
+  found.inventory.ports.resize(found.fabric.port_count());
+  const auto signs = match_evidence(expected, found, match_fabrics(expected, found.fabric));
+  ASSERT_FALSE(signs.empty());
+  EXPECT_NE(signs[0].text.find("nothing of leaf2 was found, by none of its 2 cables"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weft::discover
