@@ -33,6 +33,16 @@ Result<void> MadProber::serve(Nanoseconds at_most) {
   return {};
 }
 
+Result<void> MadProber::take_waiting() {
+  const auto end = mads_->now() + kMaxLate;  // more comes all the time
+  while (mads_->now() < end) {
+    WEFT_TRY(const auto arrival, mads_->receive(Nanoseconds(0)));
+    if (!arrival) break;
+    take(*arrival);
+  }
+  return {};
+}
+
 void MadProber::take(const MadArrival& arrival) {
   if (arrival.undelivered) return;  // ibsim tells the sender; a real fabric does not
   if (load_u8(arrival.bytes, 1) == static_cast<std::uint8_t>(MadClass::performance))
@@ -65,6 +75,10 @@ void MadProber::take_probe(const MadProbe& probe) {
     ++tally.packets;
     tally.bytes += static_cast<std::uint64_t>(kMadProbeSize.count());
     tally.last = now;
+  }
+  if (is_over_) {
+    ++tally.unsent;
+    return;
   }
   MadProbe echo = probe;
   echo.is_echo = true;
@@ -133,9 +147,21 @@ Result<std::vector<datapath::PingTally>> MadProber::ping(const datapath::PingReq
 Result<std::vector<datapath::PingTally>> MadProber::finish(const datapath::PingRequest& request,
                                                            std::vector<datapath::PingTally> tallies,
                                                            const std::stop_token& stop) {
-  const auto end = mads_->now() + request.pace.answer_wait;
-  for (auto now = mads_->now(); now < end && !stop.stop_requested(); now = mads_->now())
+  // Of a peer that is late the echoes come one after the other: as long as they do, more may come.
+  const auto wait = request.pace.answer_wait;
+  const auto latest = mads_->now() + wait + kMaxLate;
+  const auto echoes = [this] {
+    std::uint64_t all = 0;
+    for (const Pending& pending : pending_) all += pending.answered;
+    return all;
+  };
+  auto end = mads_->now() + wait;
+  for (auto now = mads_->now(); now < end && !stop.stop_requested(); now = mads_->now()) {
+    const auto before = echoes();
     WEFT_TRY_VOID(serve(std::min(end - now, kMaxWait)));
+    if (echoes() > before) end = std::min(latest, mads_->now() + wait);
+  }
+  WEFT_TRY_VOID(take_waiting());
   for (std::uint32_t s = 0; s < tallies.size(); ++s) {
     tallies[s].spec = s;
     tallies[s].answered = pending_[s].answered;
@@ -144,7 +170,11 @@ Result<std::vector<datapath::PingTally>> MadProber::finish(const datapath::PingR
   return tallies;
 }
 
-std::vector<datapath::ReceivedTally> MadProber::received(BatchId batch) const {
+Result<std::vector<datapath::ReceivedTally>> MadProber::received(BatchId batch) {
+  is_over_ = true;  // who asks what came waits for no more echoes
+  const auto taken = take_waiting();
+  is_over_ = false;
+  if (!taken) return pass_on(taken);
   std::vector<datapath::ReceivedTally> tallies;
   if (const auto found = counts_.find(batch); found != counts_.end())
     for (const auto& [key, count] : found->second) tallies.push_back(count.tally);

@@ -22,7 +22,8 @@ class MadProber {
   /// Where sending falls seconds behind its pace (a starved machine), the last rounds are left out: the
   /// tallies say how many were sent.
   Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest& request, std::stop_token stop);
-  std::vector<datapath::ReceivedTally> received(BatchId batch) const;
+  /// Counts what came up to now, also what nobody took yet: a busy host is late, and has lost nothing.
+  Result<std::vector<datapath::ReceivedTally>> received(BatchId batch);
 
  private:
   struct Pending {  // of the ping at hand, by spec
@@ -35,6 +36,8 @@ class MadProber {
     datapath::ReceivedTally tally;
   };
   void take(const MadArrival& arrival);
+  /// Takes all that is there.
+  Result<void> take_waiting();
   /// The management agent of a port answered.
   void take_answer(const MadArrival& arrival);
   void take_probe(const MadProbe& probe);
@@ -51,6 +54,7 @@ class MadProber {
   packet::RunSecrets secrets_;
   PortId own_;
   BatchId batch_;
+  bool is_over_ = false;              // nobody waits for echoes of what is taken now
   std::uint32_t first_question_ = 0;  // the transaction of the first question of the ping at hand
   std::uint32_t questions_ = 0;       // how many transactions it has
   std::vector<Pending> pending_;
