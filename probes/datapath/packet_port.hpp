@@ -46,6 +46,8 @@ class PacketPort {
   /// Frames that came in and were dropped since the last call because this host did not read fast enough: no
   /// loss of the fabric. Any thread; 0 where a port cannot tell.
   virtual std::uint64_t overruns() { return 0; }
+  /// Frames came in that nobody has read yet. Any thread; false where a port cannot tell.
+  virtual bool has_unread() const { return false; }
 };
 
 class NextHops {

@@ -5,6 +5,7 @@
 // Memory is bounded: the oldest batches make room. Pure; one thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <iterator>
 #include <list>
@@ -134,7 +135,8 @@ class ResponderLoop {
   /// again ten times a second.
   void run(std::stop_token stop);
   /// Any thread. What the port dropped since another batch was asked for counts as this one's: batches are
-  /// asked for one after the other, when they are over.
+  /// asked for one after the other, when they are over. Waits half a second at most until what came is read:
+  /// a host that is late has lost nothing.
   std::vector<ReceivedTally> received(BatchId batch);
   ResponderRejects rejects() const;
 
@@ -144,6 +146,7 @@ class ResponderLoop {
   PacketPort& port_;
   std::vector<packet::FrameTemplate> replies_;
   std::vector<ByteSpan> outgoing_;
+  std::atomic<std::uint64_t> rounds_ = 0;
   mutable std::mutex mutex_;  // over responder_
   Responder responder_;
   std::optional<BatchId> asked_;  // the batch last asked for

@@ -20,6 +20,7 @@ class PacketSocket : public datapath::PacketPort {
   Result<datapath::SendOutcome> send(std::span<const ByteSpan> frames) override;
   Result<std::span<const datapath::Arrival>> receive(Nanoseconds until) override;
   std::uint64_t overruns() override;
+  bool has_unread() const override { return wait(Nanoseconds(0)); }
 
  private:
   struct Buffers;

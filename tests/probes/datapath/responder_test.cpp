@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
 #include <utility>
 
 namespace weft::datapath {
@@ -125,6 +127,40 @@ TEST(ResponderLoop, TellsHowManyOfItsAnswersDidNotGoOut) {
     EXPECT_EQ(tallies[1].unsent, 1u);
     EXPECT_EQ(tallies[2].unsent, 0u) << "flows are not answered";
   }
+}
+
+/// A port whose frames wait until somebody asks whether there are any.
+class LatePort : public PacketPort {
+ public:
+  explicit LatePort(Frame frame) : frame_(std::move(frame)), arrival_{frame_, kAt} {}
+  Nanoseconds now() const override { return kAt; }
+  Result<SendOutcome> send(std::span<const ByteSpan> frames) override {
+    return SendOutcome{.taken = frames.size()};
+  }
+  Result<std::span<const Arrival>> receive(Nanoseconds) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!asked_ || !has_frame_.exchange(false)) return std::span<const Arrival>();
+    return std::span<const Arrival>(&arrival_, 1);
+  }
+  bool has_unread() const override {
+    asked_ = true;
+    return has_frame_;
+  }
+
+ private:
+  Frame frame_;
+  Arrival arrival_;
+  mutable std::atomic<bool> asked_ = false;
+  std::atomic<bool> has_frame_ = true;
+};
+
+TEST(ResponderLoop, CountsWhatItsHostHasNotReadYet) {
+  LatePort port(frame_of({}));
+  ResponderLoop loop(port, kNic, kSecrets, kNics);
+  const std::jthread thread([&loop](std::stop_token stop) { loop.run(stop); });
+  const auto tallies = loop.received(BatchId(1));
+  ASSERT_EQ(tallies.size(), 1u);
+  EXPECT_EQ(tallies[0].packets, 1u);
 }
 
 TEST(Responder, CountsByBatchNicAndSpec) {
