@@ -202,7 +202,8 @@ std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp
   Text out;
   put(out,
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; base-uri "
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; img-src "
+      "data:; base-uri "
       "'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width\">\n<title>weft compare: {}</title>\n"
       "<link rel=\"icon\" href=\"data:,\">\n<style>{}</style></head>\n<body>\n",

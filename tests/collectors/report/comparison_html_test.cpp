@@ -73,6 +73,8 @@ TEST(ComparisonHtml, ThePolicyNamesTheHashOfTheStyleSheet) {
   EXPECT_EQ(report_style_hash(), "sha256-" + base64(digest));
   const auto page = html("leaf1--spine1");
   EXPECT_THAT(page, HasSubstr("style-src '" + std::string(report_style_hash()) + "'"));
+  EXPECT_THAT(page, HasSubstr("img-src data:"))
+      << "for the empty icon: else the console tells of a violation";
   EXPECT_THAT(page, HasSubstr("<style>" + std::string(report_style()) + "</style>"));
 }
 
