@@ -150,7 +150,7 @@ void put_cells(Text& out, const ComparedRuns& runs) {
 
 void put_drawing(Text& out, char side, std::string_view name, std::span<const compare::MeasuredRun> runs,
                  const std::vector<compare::NamedPlace>& named) {
-  const auto fabric = crossed_fabric(name, runs, kMaxDrawnLinks);
+  const auto fabric = crossed_fabric(outside_text(name), runs, kMaxDrawnLinks);
   if (!fabric) {
     put(out, "<p>{}: not drawn (no paths, or more than {} cables).</p>\n", side, kMaxDrawnLinks);
     return;

@@ -112,7 +112,7 @@ TEST(ComparisonHtml, NamesFromOutsideAreEscaped) {
 
 TEST(ComparisonHtml, RecordedRunsHaveAReportWithoutReasons) {
   const compare::Cell cell{{"all_reduce"}, Bytes(1 << 20), compare::Metric::time};
-  std::vector<Run> runs(3);
+  std::vector<compare::Run> runs(3);
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i].cells[cell] = {1e-3 * static_cast<double>(i + 1), 0};
   const auto comparison = compare::compare(runs, runs, {}).value();
   const auto page = comparison_html({comparison, runs, runs}, {});
