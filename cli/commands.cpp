@@ -12,6 +12,7 @@
 
 #include "cli/blacklist.hpp"
 #include "cli/bus.hpp"
+#include "cli/compare_run.hpp"
 #include "cli/configured.hpp"
 #include "cli/counters.hpp"
 #include "cli/exit_status.hpp"
@@ -48,8 +49,9 @@ constexpr auto kCommands = std::to_array<Command>({
     {"diagnose", "name what is wrong from a file of observations", diagnose_command, diagnose_options},
     {"counters", "counters of ports: which are read, and what belongs to none", counters_command,
      counters_words},
-    {"compare", "two fabrics by recorded runs of a benchmark: equal, different or undecided", compare_command,
-     compare_options},
+    with_words({"compare", "two fabrics, block by block or by recorded runs: equal, different or undecided",
+                compare_command, compare_options},
+               compare_words),
     {"balance", "give every QP of a job a path, so that every link stays at the bound", balance_command,
      balance_options},
     with_words({"plan", "how often a job is interrupted, how many spares it needs, how often to sweep",

@@ -1,17 +1,13 @@
 // Two fabrics compared by recorded runs of a benchmark on each.
-#include <fmt/format.h>
-
 #include <compare>
 #include <cstdint>
 #include <map>
 
 #include "cli/commands.hpp"
+#include "cli/compare_answer.hpp"
+#include "cli/compare_run.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/options.hpp"
-#include "cli/stamp.hpp"
-#include "cli/terminal.hpp"
 #include "collectors/compare/recorded_run.hpp"
-#include "collectors/report/comparison_report.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 
@@ -76,41 +72,13 @@ Result<std::vector<std::string>> files_of(const po::variables_map& values, const
 
 Result<compare::Settings> read_settings(const po::variables_map& values) {
   compare::Settings settings;
-  WEFT_TRY(const auto margin, read_option(values, "margin", parse_percent));
-  if (margin) settings.margin = margin->value();
-  if (!(settings.margin > 0))
-    return fail(ErrorKind::usage, "--margin 0%: expected more than 0: nothing is equal exactly");
+  WEFT_TRY(settings.margin, read_margin(values));
   if (values.count("blocks")) settings.design = compare::Design::blocks;
   return settings;
 }
 
-void print(const report::ComparedRuns& runs, OutputFormat format) {
-  switch (format) {
-    case OutputFormat::table:
-      return fmt::print("{}", report::comparison_table(runs, terminal_columns()));
-    case OutputFormat::json:
-      return fmt::print("{}", report::comparison_json(runs, stamp_now()));
-    case OutputFormat::jsonl:
-      return fmt::print("{}", files::json_lines(report::comparison_rows(runs)));
-    case OutputFormat::csv:
-      return fmt::print("{}", files::csv_text(report::comparison_rows(runs)));
-  }
-}
-
-int exit_status(compare::Decision decision) {
-  switch (decision) {
-    case compare::Decision::equal:
-      return kExitHealthy;
-    case compare::Decision::differs:
-      return kExitDegraded;
-    case compare::Decision::undecided:
-      return kExitUnknown;
-  }
-  return kExitInternal;
-}
-
 Result<int> run(const po::variables_map& values) {
-  WEFT_TRY(const auto format, read_output_format(values));
+  WEFT_TRY_VOID(read_output_format(values));
   WEFT_TRY(const auto settings, read_settings(values));
   WEFT_TRY(const auto files_a, files_of(values, "runs", "A"));
   WEFT_TRY(const auto files_b, files_of(values, "with", "B"));
@@ -118,8 +86,7 @@ Result<int> run(const po::variables_map& values) {
   WEFT_TRY(const Runs a, read_runs(files_a, known));
   WEFT_TRY(const Runs b, read_runs(files_b, known));
   WEFT_TRY(const auto comparison, compare::compare(a, b, settings));
-  print({comparison, a, b}, format);
-  return exit_status(comparison.decision());
+  return answer_comparison(values, {comparison, a, b});
 }
 
 }  // namespace
@@ -136,19 +103,19 @@ OptionParser compare_options() {
                                  "runs on A: what the benchmark printed, a file a run")(
       "with", po::value<std::vector<std::string>>()->composing()->multitoken()->value_name("FILE"),
       "runs on B, as many files as follow");
+  add_margin_option(parser.options(Group::how_much));
   parser.options(Group::how_much)
-      .add_options()("margin", po::value<std::string>()->value_name("PERCENT"),
-                     "a difference that does not matter (default: 5%)")(
+      .add_options()(
           "blocks",
           "the runs were taken as A, B, B, A, and so on: two of each side, in the order given, are a block, "
-          "in "
-          "which slow drift cancels");
+          "in which slow drift cancels");
   parser.positional("runs", -1);
-  add_rows_option(parser.options(Group::output));
+  add_comparison_output(parser.options(Group::output));
   return parser;
 }
 
 int compare_command(const Arguments& arguments) {
+  if (!arguments.empty() && arguments[0] == "run") return run_word(compare_words(), arguments);
   const auto parser = compare_options();
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());

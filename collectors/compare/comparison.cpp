@@ -123,20 +123,27 @@ std::optional<Effect> effect_of(const Pairing& pairing, Design design) {
   return effect.error > 0 ? std::optional(effect) : std::nullopt;
 }
 
-/// With the same effect and spread over this many units; `level`: of "differs", Holm's strictest.
-bool would_decide(const Effect& effect, std::size_t units, double log_margin, double level) {
+/// The levels of the two tests: of "equal", and of "differs" (Holm's strictest).
+struct Levels {
+  double equal = kLevel;
+  double differs = kLevel;
+};
+
+/// With the same effect and spread over this many units.
+bool would_decide(const Effect& effect, std::size_t units, double log_margin, Levels levels) {
   const Effect then = with_units(effect, units);
-  return is_within(then, log_margin, kLevel) || std::abs(then.log_ratio) > half_width(then, level);
+  return is_within(then, log_margin, levels.equal) ||
+         std::abs(then.log_ratio) > half_width(then, levels.differs);
 }
 
 std::optional<std::size_t> more_needed(const Effect& effect, std::size_t units, double log_margin,
-                                       double level) {
+                                       Levels levels) {
   std::size_t low = units;  // does not decide
   std::size_t high = kMaxForecast;
-  if (units >= high || !would_decide(effect, high, log_margin, level)) return std::nullopt;
+  if (units >= high || !would_decide(effect, high, log_margin, levels)) return std::nullopt;
   while (high - low > 1) {
     const std::size_t middle = (low + high) / 2;
-    (would_decide(effect, middle, log_margin, level) ? high : low) = middle;
+    (would_decide(effect, middle, log_margin, levels) ? high : low) = middle;
   }
   return high - units;
 }
@@ -146,31 +153,42 @@ struct Tested {
   std::optional<Effect> effect;
 };
 
-void decide(std::vector<Tested>& cells, double margin) {
+/// Blocks that are the same to the last digit have no noise: simulated ones, or flows that are paced.
+void decide_exactly(CellResult& result, double margin) {
+  constexpr double kExact = 1e-9;  // means of logarithms round
+  const double ratio = result.ratio();
+  result.test = {
+      .low = ratio, .high = ratio, .p = std::abs(ratio - 1) < kExact ? 1.0 : 0.0, .least_shown = 0};
+  result.decision = advantage(ratio) < margin ? Decision::equal : Decision::differs;
+}
+
+void decide(std::vector<Tested>& cells, const Settings& settings) {
   std::vector<double> p_values;
   for (const Tested& cell : cells)
     if (cell.effect) p_values.push_back(p_value(*cell.effect));
   const auto adjusted = holm(p_values);
-  const double level = kLevel / static_cast<double>(std::max<std::size_t>(adjusted.size(), 1));
-  const double log_margin = std::log1p(margin);
+  const double level = settings.level();
+  const Levels levels{level, level / static_cast<double>(std::max<std::size_t>(adjusted.size(), 1))};
+  const double log_margin = std::log1p(settings.margin);
   auto p = adjusted.begin();
   for (auto& [result, effect] : cells) {
     const std::size_t units = std::min(result.a.units, result.b.units);
     if (!effect) {
       if (units < kMinUnits) result.needed = kMinUnits - units;
+      if (units >= kMinUnits && settings.design == Design::blocks) decide_exactly(result, settings.margin);
       continue;
     }
-    const double half = std::min(half_width(*effect, kLevel), kMaxLog);
+    const double half = std::min(half_width(*effect, level), kMaxLog);
     result.test = {.low = std::exp(effect->log_ratio - half),
                    .high = std::exp(effect->log_ratio + half),
-                   .p = *p++,
-                   .least_shown = std::expm1(std::min(half_width(*effect, level), kMaxLog))};
-    if (is_within(*effect, log_margin, kLevel))
+                   .p = std::min(*p++ * static_cast<double>(settings.looks), 1.0),
+                   .least_shown = std::expm1(std::min(half_width(*effect, levels.differs), kMaxLog))};
+    if (is_within(*effect, log_margin, level))
       result.decision = Decision::equal;
     else if (result.proven())
       result.decision = Decision::differs;
     else
-      result.needed = more_needed(*effect, units, log_margin, level);
+      result.needed = more_needed(*effect, units, log_margin, levels);
   }
 }
 
@@ -254,13 +272,16 @@ Result<Comparison> compare(std::span<const Run> a, std::span<const Run> b, const
     }
     tested.push_back({.result = {.cell = cell, .a = side_of(pairing.a), .b = side_of(pairing.b)},
                       .effect = effect_of(pairing, settings.design)});
+    if (settings.design == Design::blocks)
+      std::ranges::transform(pairing.b, pairing.a, std::back_inserter(tested.back().result.blocks),
+                             [](double log_b, double log_a) { return std::exp(log_b - log_a); });
   }
   for (const auto& [cell, units] : of_b)
     if (!of_a.contains(cell)) comparison.a.missing.push_back(cell);
   if (tested.empty())
     return fail(ErrorKind::invalid_input, "no cell is on both sides: A has {}, B has {}", first_cell(of_a),
                 first_cell(of_b));
-  decide(tested, settings.margin);
+  decide(tested, settings);
   for (Tested& one : tested) comparison.cells.push_back(std::move(one.result));
   return comparison;
 }

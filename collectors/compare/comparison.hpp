@@ -6,6 +6,7 @@
 // together (Holm).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,7 +17,10 @@
 namespace weft::compare {
 
 inline constexpr std::size_t kMinUnits = 3;  // runs a side, or blocks: fewer tell no spread worth the name
-inline constexpr double kLevel = 0.05;       // of intervals and of each test
+inline constexpr double kLevel = 0.05;       // of intervals and of each test, over all looks together
+/// Where blocks are added until all is decided: after so many is looked, each look with its share of the
+/// level (Bonferroni; the looks are planned before the first block).
+inline constexpr std::array<std::size_t, 5> kLooks{6, 12, 24, 48, 96};
 
 enum class Design {
   runs,    // each run stands for itself
@@ -34,9 +38,9 @@ struct Side {
 
 struct CellResult {
   struct Test {
-    double low = 0;  // the interval of the ratio, 95 %
+    double low = 0;  // the interval of the ratio: 95 %, over all looks together
     double high = 0;
-    double p = 1;            // of "B is A", adjusted for all cells
+    double p = 1;            // of "B is A", adjusted for all cells and looks
     double least_shown = 0;  // the least advantage that these units could have proven
   };
   Cell cell;
@@ -45,6 +49,7 @@ struct CellResult {
   std::optional<Test> test = {};  // absent: too few units, or no spread
   Decision decision = Decision::undecided;
   std::optional<std::size_t> needed = {};  // more units (runs a side) that would decide; of the undecided
+  std::vector<double> blocks = {};         // B/A of each, in the order in which they ran; none of runs
 
   double ratio() const { return b.mean / a.mean; }
   /// A difference is, be it within the margin.
@@ -59,6 +64,8 @@ char better_side(Metric metric, double ratio);
 struct Settings {
   double margin = 0.05;  // of an advantage; above 0
   Design design = Design::runs;
+  std::size_t looks = 1;  // planned, of which this is one: each test and interval has its share of the level
+  double level() const { return kLevel / static_cast<double>(looks); }
 };
 
 /// What one side should have measured and did not.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "collectors/report/comparison_reasons.hpp"
 #include "collectors/report/words.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
@@ -139,7 +140,11 @@ std::string one_sided_text(std::string_view side, const std::vector<Cell>& cells
 
 std::string design_text(const ComparedRuns& runs) {
   if (runs.comparison.settings.design == Design::blocks)
-    return counted(runs.a.size() / 2, "block") + " A, B, B, A: slow drift cancels";
+    return counted(runs.a.size() / 2, "block") + " A, B, B, A: slow drift cancels" +
+           (runs.comparison.settings.looks > 1
+                ? fmt::format("; intervals are wider, for each of {} planned looks has its share of the 5 %",
+                              runs.comparison.settings.looks)
+                : "");
   return fmt::format(
       "{} of A, {} of B, without blocks: what drifted between the runs of A and of B is in the ratio",
       counted(runs.a.size(), "run"), counted(runs.b.size(), "run"));
@@ -179,6 +184,7 @@ files::DocumentTree result_tree(const CellResult& cell) {
   if (cell.proven()) tree["better"] = std::string(1, better_side(cell.cell.metric, cell.ratio()));
   tree["advantage"] = compare::advantage(cell.ratio());
   if (cell.needed) tree["needed"] = *cell.needed;
+  if (!cell.blocks.empty()) tree["blocks"] = cell.blocks;
   return tree;
 }
 
@@ -246,22 +252,6 @@ std::string sentence_of(const Comparison& comparison) {
   return text + losses_text(comparison);
 }
 
-/// For programs: one line.
-std::string plain_sentence(const Comparison& comparison) {
-  auto sentence = sentence_of(comparison);
-  std::ranges::replace(sentence, kNoBreak, ' ');
-  return sentence;
-}
-
-/// On both sides together, then on each run.
-std::vector<std::string> all_remarks(const ComparedRuns& runs) {
-  auto all = runs.comparison.remarks;
-  for (const auto side : {runs.a, runs.b})
-    for (const compare::Run& run : side)
-      for (const std::string& remark : run.remarks) all.push_back(run.name + ": " + remark);
-  return all;
-}
-
 /// The columns of both kinds of cells.
 std::vector<files::RowValue> row_of(const Cell& cell) {
   return {work_text(cell), cell.size.count(), std::string(name_of(cell.metric)),
@@ -287,13 +277,44 @@ std::vector<files::RowValue> row_of(const CellResult& cell) {
 
 }  // namespace
 
+std::string comparison_sentence(const ComparedRuns& runs) {
+  auto sentence = sentence_of(runs.comparison);
+  if (runs.fabrics) sentence += main_reason(runs.comparison, *runs.fabrics);
+  std::ranges::replace(sentence, kNoBreak, ' ');
+  return sentence;
+}
+
+std::vector<std::string> comparison_remarks(const ComparedRuns& runs) {
+  auto all = runs.comparison.remarks;
+  if (runs.fabrics) all.insert(all.end(), runs.fabrics->remarks.begin(), runs.fabrics->remarks.end());
+  for (const auto side : {runs.a, runs.b})
+    for (const compare::Run& run : side)
+      for (const std::string& remark : run.remarks) all.push_back(run.name + ": " + remark);
+  return all;
+}
+
+std::string cell_verdict(const CellResult& cell, Design design) {
+  auto text = verdict_text(cell, design);
+  std::ranges::replace(text, kNoBreak, ' ');
+  return text;
+}
+
+std::string cell_name(const Cell& cell) { return work_text(cell) + ", " + size_text(cell.size); }
+
+std::string cell_value(Metric metric, double value) { return value_text(metric, value); }
+
+std::string cell_ratio(const CellResult& cell) { return ratio_text(cell); }
+
 std::string comparison_table(const ComparedRuns& runs, std::size_t columns) {
   const Comparison& comparison = runs.comparison;
-  std::string text = wrapped(sentence_of(comparison), 0, columns) + "\n" + cell_table(comparison, columns) +
-                     "\n" + wrapped(design_text(runs), 0, columns) +
-                     one_sided_text("A", comparison.b.missing, columns) +
-                     one_sided_text("B", comparison.a.missing, columns);
-  for (const std::string& remark : all_remarks(runs)) text += wrapped(remark, 0, columns, 2);
+  std::string text = wrapped(comparison_sentence(runs), 0, columns) + "\n";
+  if (runs.fabrics)
+    text += wrapped(fmt::format("A: {}; B: {}", runs.fabrics->a, runs.fabrics->b), 0, columns);
+  text += cell_table(comparison, columns) + "\n";
+  if (runs.fabrics && !runs.fabrics->of_a.empty()) text += reasons_text(comparison, *runs.fabrics, columns);
+  text += wrapped(design_text(runs), 0, columns) + one_sided_text("A", comparison.b.missing, columns) +
+          one_sided_text("B", comparison.a.missing, columns);
+  for (const std::string& remark : comparison_remarks(runs)) text += wrapped(remark, 0, columns, 2);
   return text;
 }
 
@@ -301,7 +322,7 @@ std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp
   const Comparison& comparison = runs.comparison;
   auto tree = files::stamped_tree("weft.comparison/1", stamp);
   tree["verdict"] = to_string(comparison.decision());
-  tree["sentence"] = plain_sentence(comparison);
+  tree["sentence"] = comparison_sentence(runs);
   tree["margin"] = comparison.settings.margin;
   tree["design"] = comparison.settings.design == Design::blocks ? "blocks" : "runs";
   tree["a"] = runs_tree(runs.a);
@@ -313,6 +334,8 @@ std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp
   tree["incomplete_runs_a"] = comparison.a.incomplete_runs;
   tree["incomplete_runs_b"] = comparison.b.incomplete_runs;
   tree["remarks"] = comparison.remarks;
+  if (comparison.settings.looks > 1) tree["looks"] = comparison.settings.looks;
+  if (runs.fabrics) add_reasons(*runs.fabrics, tree);
   return files::document_text(tree) + "\n";
 }
 
@@ -329,8 +352,8 @@ files::RowSet comparison_rows(const ComparedRuns& runs) {
   for (const CellResult& cell : comparison.cells) add(row_of(cell), "cell");
   for (const Cell& cell : comparison.b.missing) add(row_of(cell), "only_a");
   for (const Cell& cell : comparison.a.missing) add(row_of(cell), "only_b");
-  add({}, "remark", plain_sentence(comparison));
-  for (std::string& remark : all_remarks(runs)) add({}, "remark", std::move(remark));
+  add({}, "remark", comparison_sentence(runs));
+  for (std::string& remark : comparison_remarks(runs)) add({}, "remark", std::move(remark));
   return set;
 }
 

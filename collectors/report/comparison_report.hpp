@@ -4,19 +4,44 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "collectors/compare/comparison.hpp"
+#include "collectors/compare/layers.hpp"
 #include "topology/files/document.hpp"
 #include "topology/files/row_text.hpp"
 
 namespace weft::report {
+
+/// Of runs that weft made itself: what the sides are, and why they differ.
+struct ComparedFabrics {
+  std::string a, b;  // how the sides are called
+  std::vector<compare::Reasons> reasons;
+  std::vector<compare::NamedPlace> named_a, named_b;
+  std::size_t runs = 0;                              // of a side
+  std::span<const compare::MeasuredRun> of_a, of_b;  // of the caller; none of benchmarks
+  std::vector<std::string> remarks;                  // what went wrong, a sentence each
+};
 
 /// What was compared, with its runs. All are of the caller, and must outlive this.
 struct ComparedRuns {
   const compare::Comparison& comparison;
   std::span<const compare::Run> a;
   std::span<const compare::Run> b;
+  const ComparedFabrics* fabrics = nullptr;  // none of recorded runs
 };
+
+/// The verdict in one sentence, for programs and headings: no line is to be broken in it.
+std::string comparison_sentence(const ComparedRuns& runs);
+/// What is on one side alone is lost; what does not count and what both sides are said to be.
+std::vector<std::string> comparison_remarks(const ComparedRuns& runs);
+/// The verdict of a cell, in words.
+std::string cell_verdict(const compare::CellResult& cell, compare::Design design);
+/// "all-pairs slowest flow, 4 KiB".
+std::string cell_name(const compare::Cell& cell);
+/// Values and ratios of cells as people read them.
+std::string cell_value(compare::Metric metric, double value);
+std::string cell_ratio(const compare::CellResult& cell);
 
 /// The verdict in one sentence, a row a cell, what is on one side alone, and what does not count.
 std::string comparison_table(const ComparedRuns& runs, std::size_t columns = 80);

@@ -85,6 +85,37 @@ TEST(Comparison, ExactValuesThatNeverVaryDecideNothing) {
   EXPECT_FALSE(cell.test.has_value());
 }
 
+TEST(Comparison, BlocksThatAreTheSameToTheLastDigitAreDecided) {
+  const auto of = [](double value) {
+    std::vector<compare::Run> all(6);
+    for (auto& one : all) one.cells[{{"simulated"}, Bytes(8), Metric::time}] = {value, 0};
+    return all;
+  };
+  const Settings settings{.margin = 0.05, .design = Design::blocks};
+  const auto same = compare(of(2.5), of(2.5), settings);
+  EXPECT_EQ(same->decision(), Decision::equal);
+  EXPECT_FALSE(same->cells.front().proven());
+  const auto near = compare(of(2.5), of(2.55), settings);
+  EXPECT_EQ(near->decision(), Decision::equal);
+  EXPECT_TRUE(near->cells.front().proven());
+  EXPECT_EQ(compare(of(2.5), of(3), settings)->decision(), Decision::differs);
+}
+
+TEST(Comparison, LooksShareTheLevelOfEachTest) {
+  std::vector<compare::Run> a(12), b(12);
+  for (std::size_t i = 0; i < 12; ++i) {
+    const Cell cell{{"work"}, Bytes(8), Metric::time};
+    a[i].cells[cell] = {1 + 0.01 * static_cast<double>(i % 3), 0};
+    b[i].cells[cell] = {1.02 + 0.01 * static_cast<double>(i % 5), 0};
+  }
+  const auto one = compare(a, b, {.design = Design::blocks});
+  const auto five = compare(a, b, {.design = Design::blocks, .looks = 5});
+  EXPECT_LT(five->cells.front().test->low, one->cells.front().test->low);
+  EXPECT_GT(five->cells.front().test->high, one->cells.front().test->high);
+  EXPECT_NEAR(five->cells.front().test->p, std::min(1.0, 5 * one->cells.front().test->p), 1e-12);
+  EXPECT_EQ(five->cells.front().blocks.size(), 6U);
+}
+
 TEST(Comparison, RoundedValuesThatNeverVaryAreEqual) {
   std::vector<compare::Run> same;
   for (int i = 0; i < 3; ++i) same.push_back(run(1.23e-6, kCell, 0.01 / 1.23));

@@ -1,0 +1,223 @@
+#include "cli/compare_blocks.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "cli/exit_status.hpp"
+#include "collectors/compare/recorded_run.hpp"
+#include "collectors/report/comparison_report.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/file_text.hpp"
+#include "topology/os/child_process.hpp"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Bytes kMaxRunFile{256 << 20};  // of one sweep: 100,000 flows have 30 MB
+constexpr Bytes kMaxWords{1 << 20};
+constexpr std::size_t kWordsShown = 300;
+constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(50);
+constexpr Nanoseconds kGrace = std::chrono::seconds(15);  // a sweep ends its agents first
+
+/// One of the four runs of a block. Both runs of a pair have the same seed: the same pairs and labels.
+struct Place {
+  bool is_b = false;
+  int number = 1;  // of its side in the block
+};
+constexpr std::array<Place, 4> kOrder{{{false, 1}, {true, 1}, {true, 2}, {false, 2}}};
+
+std::string name_of(std::size_t block, Place place) {
+  return fmt::format("block-{:04}-{}{}", block, place.is_b ? 'B' : 'A', place.number);
+}
+
+struct RunFiles {
+  fs::path document, observations, output, errors;
+};
+
+RunFiles files_of(const fs::path& directory, const std::string& name) {
+  const auto file = [&](const char* ending) { return directory / (name + ending); };
+  return {file(".json"), file(".jsonl"), file(".txt"), file(".err")};
+}
+
+void remove_files(const RunFiles& files) {
+  std::error_code ignored;
+  for (const auto& file : {files.document, files.observations, files.output, files.errors})
+    fs::remove(file, ignored);
+}
+
+/// The last words of a run that failed, on one line.
+std::string last_words(const fs::path& errors) {
+  const auto text = files::read_text_file(errors, kMaxWords);
+  if (!text || text->empty()) return "it said nothing";
+  std::string words = text->size() > kWordsShown ? text->substr(text->size() - kWordsShown) : *text;
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  std::ranges::replace(words, '\n', ';');
+  return outside_text(words);
+}
+
+std::vector<std::string> words_of(const BlockPlan& plan, const ComparedSide& side, const RunFiles& files,
+                                  std::size_t seed) {
+  auto argv = side.argv;
+  if (!plan.is_benchmark)
+    for (const std::string& word :
+         {"--save=" + files.document.string(), "--observations=" + files.observations.string(),
+          fmt::format("--seed={}", seed), std::string("--progress=none")})
+      argv.push_back(word);
+  return argv;
+}
+
+/// A benchmark succeeds with 0, a sweep with any verdict.
+bool succeeded(const BlockPlan& plan, const os::ExitStatus& status) {
+  return plan.is_benchmark ? status.success() : status.code && *status.code <= kExitUnknown;
+}
+
+enum class RunEnd { done, interrupted };
+
+Result<RunEnd> run_process(const BlockPlan& plan, const ComparedSide& side, const std::string& name,
+                           std::size_t seed, std::stop_token stop) {
+  const RunFiles files = files_of(plan.directory, name);
+  const auto unfinished = files_of(plan.directory, "unfinished");
+  remove_files(unfinished);
+  WEFT_TRY(auto child, os::ChildProcess::start({.argv = words_of(plan, side, unfinished, seed),
+                                                .env = side.env,
+                                                .output = os::ToFile{unfinished.output},
+                                                .errors = os::ToFile{unfinished.errors},
+                                                .own_session = true}));
+  std::optional<os::ExitStatus> ended;
+  for (Nanoseconds waited{}; !ended && waited < plan.run_limit && !stop.stop_requested();
+       waited += kBetweenLooks) {
+    WEFT_TRY(ended, child.wait_for(kBetweenLooks));
+  }
+  if (!ended) {
+    child.send_signal_to_group(SIGTERM);
+    WEFT_TRY(const auto after, child.wait_for(kGrace));
+    if (!after) child.send_signal_to_group(SIGKILL);
+    if (stop.stop_requested()) return RunEnd::interrupted;
+    return fail(ErrorKind::timeout, "{}: no end within {}", side.name, to_string(plan.run_limit));
+  }
+  if (!succeeded(plan, *ended))
+    return fail(ErrorKind::absent, "{}: {}: {}", side.name, os::to_string(*ended),
+                last_words(unfinished.errors));
+  std::error_code error;
+  for (const auto& [from, to] :
+       {std::pair(unfinished.output, files.output), std::pair(unfinished.errors, files.errors),
+        std::pair(unfinished.observations, files.observations),
+        std::pair(unfinished.document, files.document)})
+    if (fs::exists(from)) fs::rename(from, to, error);
+  if (error) return fail(ErrorKind::internal, "{}: {}", plan.directory.string(), error.message());
+  return RunEnd::done;
+}
+
+struct ReadRun {
+  compare::Run cells;
+  std::optional<compare::MeasuredRun> measured = std::nullopt;
+};
+
+Result<ReadRun> read_whole_run(const BlockPlan& plan, const std::string& name) {
+  const RunFiles files = files_of(plan.directory, name);
+  if (plan.is_benchmark) {
+    compare::RecordedRunReader reader(name);
+    WEFT_TRY_VOID(
+        files::read_pieces(files.output, [&](std::string_view piece) { return reader.take(piece); }));
+    WEFT_TRY(auto run, std::move(reader).finish());
+    return ReadRun{std::move(run)};
+  }
+  WEFT_TRY(const auto document, files::read_text_file(files.document, kMaxRunFile));
+  WEFT_TRY(const auto observations, files::read_text_file(files.observations, kMaxRunFile));
+  WEFT_TRY(auto measured, compare::read_measured_run(name, document, observations));
+  auto cells = compare::run_of(measured);
+  return ReadRun{std::move(cells), std::move(measured)};
+}
+
+Result<ReadRun> read_run(const BlockPlan& plan, const std::string& name) {
+  WEFT_TRY(auto run, read_whole_run(plan, name));
+  if (run.cells.cells.empty())
+    return fail(ErrorKind::invalid_input, "{}: nothing was measured: no flow and no round trip", name);
+  std::erase_if(run.cells.cells, [&](const auto& entry) {
+    return report::cell_name(entry.first).find(plan.only) == std::string::npos;
+  });
+  if (run.cells.cells.empty())
+    return fail(ErrorKind::usage, "{}: --only '{}': no cell's name has this", name, plan.only);
+  return run;
+}
+
+bool is_there(const BlockPlan& plan, const std::string& name) {
+  const RunFiles files = files_of(plan.directory, name);
+  return fs::exists(plan.is_benchmark ? files.output : files.document);
+}
+
+/// The four runs, in the order of kOrder; nothing where it was interrupted.
+Result<std::optional<std::array<ReadRun, 4>>> try_block(const BlockPlan& plan, std::size_t block,
+                                                        const OnRun& on_run, std::stop_token stop) {
+  std::array<ReadRun, 4> runs;
+  // A part of a block that was interrupted is not close in time to the rest of it.
+  const bool is_whole =
+      std::ranges::all_of(kOrder, [&](Place place) { return is_there(plan, name_of(block, place)); });
+  for (std::size_t i = 0; i < kOrder.size(); ++i) {
+    const auto name = name_of(block, kOrder[i]);
+    const ComparedSide& side = kOrder[i].is_b ? plan.b : plan.a;
+    if (!is_whole) {
+      on_run(block, kOrder[i].is_b ? "B" : "A");
+      const std::size_t seed = 2 * block + (i < 2 ? 0 : 1);
+      WEFT_TRY(const RunEnd end, run_process(plan, side, name, seed, stop));
+      if (end == RunEnd::interrupted) return std::optional<std::array<ReadRun, 4>>();
+    }
+    WEFT_TRY(runs[i], read_run(plan, name));
+  }
+  return std::optional(std::move(runs));
+}
+
+void add_block(std::array<ReadRun, 4> all, BlockRuns& runs) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    (kOrder[i].is_b ? runs.b : runs.a).push_back(std::move(all[i].cells));
+    if (all[i].measured) (kOrder[i].is_b ? runs.of_b : runs.of_a).push_back(std::move(*all[i].measured));
+  }
+}
+
+}  // namespace
+
+Result<void> claim_directory(const BlockPlan& plan) {
+  std::error_code error;
+  fs::create_directories(plan.directory, error);
+  if (error) return fail(ErrorKind::usage, "--keep {}: {}", plan.directory.string(), error.message());
+  std::string text;
+  for (const ComparedSide* side : {&plan.a, &plan.b}) {
+    for (const std::string& word : side->env) text += word + " ";
+    text += fmt::format("{}\n", fmt::join(side->argv, " "));
+  }
+  const auto file = plan.directory / "sides.txt";
+  if (!fs::exists(file)) return files::write_text_file(file, text);
+  WEFT_TRY(const auto known, files::read_text_file(file, kMaxWords));
+  if (known == text) return {};
+  return fail(
+      ErrorKind::usage,
+      "--keep {}: the runs there are of another comparison (see its sides.txt); give another directory",
+      plan.directory.string());
+}
+
+Result<BlockEnd> run_block(const BlockPlan& plan, std::size_t number, BlockRuns& runs, const OnRun& on_run,
+                           std::stop_token stop) {
+  std::string trouble;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    auto block = try_block(plan, number, on_run, stop);
+    if (block && !*block) return BlockEnd::interrupted;
+    if (block) {
+      add_block(std::move(**block), runs);
+      if (attempt > 0) runs.remarks.push_back(fmt::format("block {} was repeated: {}", number, trouble));
+      return BlockEnd::taken;
+    }
+    trouble = block.error().message;
+    for (const Place place : kOrder) remove_files(files_of(plan.directory, name_of(number, place)));
+    if (attempt > 0 && number == 1) return pass_on(block);
+  }
+  runs.remarks.push_back(fmt::format("block {} does not count, it failed twice: {}", number, trouble));
+  return BlockEnd::left_out;
+}
+
+}  // namespace weft::cli

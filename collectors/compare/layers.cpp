@@ -1,0 +1,241 @@
+#include "collectors/compare/layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "collectors/compare/cell_models.hpp"
+#include "collectors/compare/effect.hpp"
+
+namespace weft::compare {
+namespace {
+
+/// A share of which the denominator is smaller is all noise.
+constexpr double kMinLogRatio = 1e-6;
+
+/// Of one pair of runs and one cell, as logarithms: what was measured, what all layers together take away,
+/// and each alone.
+struct Gone {
+  double measured = 0;
+  double together = 0;
+  std::map<Layer, double> alone;
+};
+
+using Model = std::map<Cell, double>;
+struct Models {
+  Model b, a;
+  std::map<Layer, Model> replaced;
+};
+
+Models models_of(const MeasuredRun& a, const MeasuredRun& b) {
+  Models models;
+  const auto add = [](Model& into, Model more) { into.merge(more); };
+  const auto flows = [&](auto FlowParts::*layer) {
+    FlowParts parts = FlowParts::all_of(b);
+    parts.*layer = &a;
+    return model_flows(parts);
+  };
+  models.b = model_flows(FlowParts::all_of(b));
+  models.a = model_flows(FlowParts::all_of(a));
+  models.replaced[Layer::hosts] = flows(&FlowParts::hosts);
+  models.replaced[Layer::cables] = flows(&FlowParts::cables);
+  models.replaced[Layer::traffic] = flows(&FlowParts::traffic);
+  models.replaced[Layer::losses] = flows(&FlowParts::losses);
+  models.replaced[Layer::collisions] = flows(&FlowParts::paths);
+  add(models.b, trip_cells(b, medians_of(b)));
+  add(models.a, model_trips(b, {&a, &a, &a}));
+  add(models.replaced[Layer::hosts], model_trips(b, {&a, &b, &b}));
+  add(models.replaced[Layer::cables], model_trips(b, {&b, &a, &b}));
+  add(models.replaced[Layer::hops], model_trips(b, {&b, &b, &a}));
+  return models;
+}
+
+std::optional<Gone> gone_of(const Models& models, double measured, const Cell& cell) {
+  const auto log_of = [&](const Model& model) -> std::optional<double> {
+    const auto at = model.find(cell);
+    return at == model.end() ? std::nullopt : std::optional(std::log(at->second));
+  };
+  const auto whole = log_of(models.b);
+  const auto none = log_of(models.a);
+  if (!whole || !none) return std::nullopt;
+  Gone gone{.measured = measured, .together = *whole - *none, .alone = {}};
+  for (const auto& [layer, model] : models.replaced)
+    if (const auto left = log_of(model)) gone.alone[layer] = *whole - *left;
+  return gone;
+}
+
+/// The sum of one over that of the other, over blocks, with the 95 % interval of a ratio (by the residuals:
+/// Cochran, Sampling Techniques, 6.3).
+LayerShare share_of(Layer layer, std::span<const double> gone, std::span<const double> measured,
+                    double level) {
+  const double all = std::accumulate(measured.begin(), measured.end(), 0.0);
+  LayerShare share{.layer = layer, .share = std::accumulate(gone.begin(), gone.end(), 0.0) / all};
+  if (gone.size() < kMinUnits) return share;
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < gone.size(); ++i) residuals.push_back(gone[i] - share.share * measured[i]);
+  const auto n = static_cast<double>(gone.size());
+  const double half = half_width(block_effect(residuals), level) / std::abs(all / n);
+  share.interval = {share.share - half, share.share + half};
+  return share;
+}
+
+Layer layer_of(const NamedPlace& place) {
+  if (place.is_host) return Layer::hosts;
+  switch (place.cause) {
+    case Cause::loss:
+    case Cause::corruption:
+    case Cause::counter:
+      return Layer::losses;
+    case Cause::congestion:
+      return Layer::traffic;
+    case Cause::rate:
+    case Cause::delay:
+    case Cause::down:
+    case Cause::mtu:
+      return Layer::cables;
+  }
+  return Layer::cables;
+}
+
+/// Mean of the two runs of each block.
+std::vector<double> by_block(const std::vector<double>& runs) {
+  std::vector<double> blocks;
+  for (std::size_t i = 0; i + 1 < runs.size(); i += 2) blocks.push_back((runs[i] + runs[i + 1]) / 2);
+  return blocks;
+}
+
+std::optional<double> measured_ratio(const Run& a, const Run& b, const Cell& cell) {
+  const auto of_a = a.cells.find(cell);
+  const auto of_b = b.cells.find(cell);
+  if (of_a == a.cells.end() || of_b == b.cells.end()) return std::nullopt;
+  return std::log(of_b->second.number / of_a->second.number);
+}
+
+Reasons reasons_for(const Cell& cell, std::span<const Gone> all, double level) {
+  std::vector<double> measured, together;
+  std::map<Layer, std::vector<double>> alone;
+  for (const Gone& gone : all) {
+    measured.push_back(gone.measured);
+    together.push_back(gone.together);
+    for (const auto& [layer, part] : gone.alone) alone[layer].push_back(part);
+  }
+  Reasons reasons{.cell = cell, .layers = {}};
+  const auto blocks = by_block(measured);
+  const double sum = std::accumulate(blocks.begin(), blocks.end(), 0.0);
+  if (blocks.empty() || std::abs(sum) < kMinLogRatio) return reasons;
+  reasons.joint = share_of(Layer::cables, by_block(together), blocks, level).share;
+  reasons.unexplained = 1 - reasons.joint;
+  for (const auto& [layer, parts] : alone) {
+    if (parts.size() != measured.size()) continue;
+    reasons.layers.push_back(share_of(layer, by_block(parts), blocks, level));
+    reasons.joint -= reasons.layers.back().share;
+  }
+  std::ranges::stable_sort(reasons.layers, std::greater(), &LayerShare::share);
+  return reasons;
+}
+
+}  // namespace
+
+std::string_view to_string(Layer layer) {
+  switch (layer) {
+    case Layer::hosts:
+      return "hosts";
+    case Layer::cables:
+      return "cables";
+    case Layer::traffic:
+      return "other traffic";
+    case Layer::losses:
+      return "losses";
+    case Layer::collisions:
+      return "collisions";
+    case Layer::hops:
+      return "hops";
+  }
+  return "";
+}
+
+std::vector<NamedPlace> named_places(std::span<const MeasuredRun> runs) {
+  std::map<std::pair<std::string, Cause>, std::pair<NamedPlace, std::vector<double>>> found;
+  for (const MeasuredRun& run : runs) {
+    std::set<std::pair<std::string, Cause>> seen;  // a run may name both directions of a cable
+    for (const Culprit& culprit : run.culprits) {
+      if (!seen.insert({culprit.place, culprit.cause}).second) continue;
+      auto& [place, values] = found[{culprit.place, culprit.cause}];
+      place.place = culprit.place;
+      place.cause = culprit.cause;
+      place.is_host = culprit.is_host;
+      ++place.runs;
+      if (culprit.value) values.push_back(*culprit.value);
+    }
+  }
+  std::vector<NamedPlace> places;
+  for (auto& [key, entry] : found) {
+    auto& [place, values] = entry;
+    if (2 * place.runs < runs.size()) continue;
+    std::ranges::sort(values);
+    if (!values.empty()) place.value = values[values.size() / 2];
+    places.push_back(std::move(place));
+  }
+  std::ranges::stable_sort(places, std::greater(), &NamedPlace::runs);
+  return places;
+}
+
+std::vector<Reasons> reasons_of(std::span<const MeasuredRun> a, std::span<const MeasuredRun> b,
+                                const Comparison& comparison) {
+  const std::size_t pairs = std::min(a.size(), b.size());
+  std::map<Cell, std::vector<Gone>> gone;
+  for (const CellResult& cell : comparison.cells)
+    if (cell.proven()) gone[cell.cell];
+  if (gone.empty()) return {};
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const Models models = models_of(a[i], b[i]);
+    const Run run_a = run_of(a[i]);
+    const Run run_b = run_of(b[i]);
+    for (auto& [cell, all] : gone)
+      if (const auto ratio = measured_ratio(run_a, run_b, cell))
+        if (auto one = gone_of(models, *ratio, cell)) all.push_back(std::move(*one));
+  }
+  std::vector<std::pair<Layer, std::string>> places;
+  for (const auto& [side, runs] : {std::pair('A', a), std::pair('B', b)})
+    for (const NamedPlace& place : named_places(runs))
+      places.emplace_back(layer_of(place),
+                          fmt::format("{}: {} ({})", side, place.place, to_string(place.cause)));
+  std::vector<Reasons> reasons;
+  for (const auto& [cell, all] : gone) {
+    if (all.empty()) continue;  // the model has no such cell, as of 99th percentiles
+    reasons.push_back(reasons_for(cell, all, comparison.settings.level()));
+    for (LayerShare& share : reasons.back().layers)
+      for (const auto& [layer, place] : places)
+        if (layer == share.layer) share.places.push_back(place);
+  }
+  return reasons;
+}
+
+std::string advice_of(Layer layer, char worse_side) {
+  switch (layer) {
+    case Layer::hosts:
+      return fmt::format(
+          "look at the hosts of {}: weft doctor, power and interrupt settings, firmware of NICs", worse_side);
+    case Layer::cables:
+      return fmt::format("mend what is named in {}, then compare again", worse_side);
+    case Layer::traffic:
+      return fmt::format("others use {}: compare again when they have ended, or keep them apart", worse_side);
+    case Layer::losses:
+      return fmt::format("mend the cables of {} that lose packets, then compare again", worse_side);
+    case Layer::collisions:
+      return fmt::format("flows of {} meet on links: assign labels (weft balance), or use more queue pairs",
+                         worse_side);
+    case Layer::hops:
+      return fmt::format(
+          "each hop of {} takes longer: compare models, modes (cut-through) and FEC of its "
+          "switches",
+          worse_side);
+  }
+  return "";
+}
+
+}  // namespace weft::compare

@@ -1,0 +1,65 @@
+// Why two fabrics differ, by layer: how much of the logarithm of the ratio B/A goes when what was measured of
+// that layer in B is replaced by what was measured in A, in a model of the cell. What goes only with several
+// layers together is joint; what no layer takes away is unexplained. Pure.
+//
+// The models. A flow gets what it wants, times the least share that a channel of its path has for all that
+// want to cross it, times what the channels on its way do not lose. A round trip is a part of the hosts and
+// their cables, a part of each further hop, delays of channels that the diagnosis named, and a rest.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collectors/compare/comparison.hpp"
+#include "collectors/compare/measured_run.hpp"
+
+namespace weft::compare {
+
+enum class Layer {
+  hosts,       // what hosts add or hold back; of round trips with their cables, which cannot be told apart
+  cables,      // what the diagnosis named: rates of cables, and delays
+  traffic,     // of others: rates that are left beside it
+  losses,      // of cables that the diagnosis named
+  collisions,  // the paths that the flows took
+  hops,        // what each further hop takes
+};
+std::string_view to_string(Layer layer);
+
+struct LayerShare {
+  Layer layer = Layer::cables;
+  double share = 0;  // of log(B/A); below 0: it works against the difference
+  std::optional<std::pair<double, double>> interval = std::nullopt;  // 95 %, over blocks; absent below three
+  std::vector<std::string> places = {};  // what the diagnoses named in this layer: "B: leaf1--spine2 (rate)"
+};
+
+struct Reasons {
+  Cell cell;
+  std::vector<LayerShare> layers;  // the largest share first
+  double joint = 0;
+  double unexplained = 1;
+};
+
+/// What the runs of one side named, and in how many of them.
+struct NamedPlace {
+  std::string place;
+  Cause cause = Cause::loss;
+  bool is_host = false;
+  std::size_t runs = 0;
+  std::optional<double> value = std::nullopt;  // the median, as in Culprit
+};
+/// Of at least half of the runs: what one run alone names may be its own noise. The most often named first.
+std::vector<NamedPlace> named_places(std::span<const MeasuredRun> runs);
+
+/// For each cell whose difference is proven, in the order of the comparison. Runs are taken as blocks: the
+/// runs 2k-1 and 2k of both sides; as many on both.
+std::vector<Reasons> reasons_of(std::span<const MeasuredRun> a, std::span<const MeasuredRun> b,
+                                const Comparison& comparison);
+
+/// What to do about it, a sentence.
+std::string advice_of(Layer layer, char worse_side);
+
+}  // namespace weft::compare

@@ -1,0 +1,89 @@
+// A run that weft itself measured (a sweep with a pattern of load): its flows, its round trips, and what its
+// diagnosis named. Its cells are what a job would notice; the rest tells why they differ (layers.hpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectors/compare/run.hpp"
+#include "topology/base/result.hpp"
+#include "topology/findings/verdict.hpp"
+
+namespace weft::compare {
+
+/// Channels are numbers: places in MeasuredRun::channels.
+using ChannelPath = std::vector<std::uint32_t>;
+
+struct MeasuredFlow {
+  std::uint32_t round = 0;  // flows of one round ran at the same time
+  std::string src, dst;     // NICs
+  ChannelPath path;         // empty: several are possible
+  double wanted = 0;        // bits per second
+  double delivered = 0;
+  /// What its sender put on the wire; absent: not told.
+  std::optional<double> offered = std::nullopt;
+  bool sender_stalled = false;  // the sending host held it back
+};
+
+/// Round trips of one label of a pair.
+struct RoundTrip {
+  ChannelPath path;      // there and back
+  std::size_t hops = 0;  // one way, there
+  Bytes size;            // of one packet
+  double p50 = 0;        // seconds
+  double p99 = 0;
+  std::uint64_t packets = 0;  // sent
+};
+
+/// What the diagnosis of a run named.
+struct Culprit {
+  std::string place;  // leaf1--spine2, host3
+  Cause cause = Cause::loss;
+  bool is_host = false;
+  /// As in Estimate: a share of packets (loss), of the rate that is left (rate, congestion), seconds (delay).
+  std::optional<double> value = std::nullopt;
+  ChannelPath channels;
+};
+
+struct MeasuredRun {
+  std::string name;
+  std::string pattern;                // of its load
+  std::vector<std::string> channels;  // each once
+  std::vector<MeasuredFlow> flows;
+  std::vector<RoundTrip> trips;
+  std::vector<Culprit> culprits;
+  double line_rate = 0;  // of the senders' cables, bits per second; 0: not told
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+};
+
+/// The payload of a packet of flows; what stands as the size of their cells.
+inline constexpr Bytes kFlowPayload{4096};
+/// A 99th percentile of fewer packets is the largest of them.
+inline constexpr std::uint64_t kMinForP99 = 100;
+
+/// Of flows at these rates (one a flow): by distance the mean, and over the rounds the mean of the slowest of
+/// each, for the slowest ends a step of a collective. What is zero is left out.
+std::map<Cell, double> flow_cells(const MeasuredRun& run, std::span<const double> rates);
+
+/// Of round trips with these medians (one a trip, seconds): the median over paths, by distance and size.
+std::map<Cell, double> trip_cells(const MeasuredRun& run, std::span<const double> medians);
+
+/// Medians of round trips alone, as they were measured.
+std::vector<double> medians_of(const MeasuredRun& run);
+std::vector<double> delivered_of(const MeasuredRun& run);
+
+/// The run as cells: those above, and 99th percentiles of paths with packets enough.
+Run run_of(const MeasuredRun& run);
+
+/// Of a sweep's document (weft.diagnosis/1) and its observations (a line each; may be empty). Errors:
+/// invalid_input, with the place; more than 2,000,000 flows and round trips together.
+Result<MeasuredRun> read_measured_run(std::string name, std::string_view document,
+                                      std::string_view observations);
+
+}  // namespace weft::compare

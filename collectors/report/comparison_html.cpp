@@ -1,0 +1,226 @@
+#include "collectors/report/comparison_html.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "collectors/report/comparison_charts.hpp"
+#include "collectors/report/comparison_reasons.hpp"
+#include "collectors/report/fabric_drawing.hpp"
+#include "collectors/report/words.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/base/xml_text.hpp"
+#include "topology/files/json_text.hpp"
+
+namespace weft::report {
+namespace {
+
+using compare::CellResult;
+using compare::Decision;
+using files::put;
+using Text = files::JsonText;
+
+constexpr std::size_t kMaxDrawnCells = 200;  // the table has all
+constexpr std::size_t kMaxTimelines = 8;     // of the greatest effects
+constexpr std::size_t kMaxDrawnLinks = 600;  // beyond it lines are a blot
+
+// One line a rule. A change of a byte changes the hash below, which a test holds against it.
+constexpr std::string_view kStyle =
+    R"(:root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--soft:#5b6570;--line:#d4d9df;--band:#e3ebf3;--equal:#0072b2;--differs:#c44f00;--open:#6b7280}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e9ed;--paper:#16191d;--soft:#a3adb8;--line:#3a424b;--band:#25303b;--equal:#56b4e9;--differs:#ff9a4d;--open:#a3adb8}}
+body{margin:0 auto;padding:24px;max-width:960px;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
+h1{font-size:22px;line-height:1.35;margin:0 0 8px}
+h2{font-size:17px;margin:32px 0 8px;border-bottom:1px solid var(--line)}
+.verdict{display:inline-block;padding:2px 10px;border:2px solid;border-radius:4px;font-weight:700;text-transform:uppercase}
+.soft{color:var(--soft)}
+table{border-collapse:collapse;width:100%;font-size:13px}
+th,td{text-align:left;padding:3px 8px;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+details{margin:8px 0}
+summary{cursor:pointer}
+summary:focus-visible{outline:2px solid var(--equal)}
+.chart{width:100%;height:auto;display:block}
+.chart text{font:12px system-ui,sans-serif;fill:var(--ink)}
+.name{text-anchor:end}
+.tick{text-anchor:middle}
+.band{fill:var(--band)}
+.grid{stroke:var(--line)}
+.interval{stroke-width:3}
+line.equal{stroke:var(--equal)}
+line.differs{stroke:var(--differs)}
+line.undecided{stroke:var(--open)}
+circle.equal{fill:var(--equal)}
+path.differs{fill:var(--differs)}
+rect.undecided{fill:var(--paper);stroke:var(--open);stroke-width:2}
+b.equal,.verdict.equal{color:var(--equal)}
+b.differs,.verdict.differs{color:var(--differs)}
+b.undecided,.verdict.undecided{color:var(--open)}
+.bar{fill:var(--equal)}
+.rest{fill:var(--open)}
+.whisker{stroke:var(--ink);stroke-width:2}
+.dot{fill:var(--ink)}
+.trace{fill:none;stroke:var(--soft)}
+.drawing{overflow-x:auto;background:#fff;border:1px solid var(--line)}
+@media print{body{max-width:none;padding:0}details>*{display:block}h2{break-after:avoid}.chart,.drawing{break-inside:avoid}}
+)";
+constexpr std::string_view kStyleHash = "sha256-a8C1FF9iRrN/sJeQAOK0YwX+8aX5GnUduvPfr+Jw2Ok=";
+
+std::string escaped(std::string_view text) { return xml_escaped(outside_text(text)); }
+
+void put_heading(Text& out, const ComparedRuns& runs) {
+  const auto decision = compare::to_string(runs.comparison.decision());
+  put(out, "<p><span class=\"verdict {0}\">{0}</span></p>\n<h1>{1}</h1>\n", decision,
+      escaped(comparison_sentence(runs)));
+  if (runs.fabrics)
+    put(out, "<p>A: <b>{}</b><br>B: <b>{}</b></p>\n", escaped(runs.fabrics->a), escaped(runs.fabrics->b));
+}
+
+void put_layers_table(Text& out, const compare::Reasons& reasons) {
+  put(out, "<table><tr><th>layer</th><th class=\"n\">share (95 %)</th><th>named</th></tr>\n");
+  for (const compare::LayerShare& share : reasons.layers)
+    put(out, "<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n", to_string(share.layer),
+        share_text(share), escaped(joined(share.places, ", ")));
+  put(out,
+      "<tr><td>several together</td><td class=\"n\">{:.0f} %</td><td></td></tr>\n"
+      "<tr><td>unexplained</td><td class=\"n\">{:.0f} %</td><td></td></tr></table>\n",
+      reasons.joint * 100, reasons.unexplained * 100);
+}
+
+/// The cells that are explained, the greatest difference first.
+std::vector<std::pair<const CellResult*, const compare::Reasons*>> explained(const ComparedRuns& runs) {
+  std::vector<std::pair<const CellResult*, const compare::Reasons*>> all;
+  for (const compare::Reasons& reasons : runs.fabrics->reasons)
+    if (const auto at = std::ranges::find(runs.comparison.cells, reasons.cell, &CellResult::cell);
+        at != runs.comparison.cells.end())
+      all.emplace_back(&*at, &reasons);
+  std::ranges::stable_sort(all, std::greater(),
+                           [](const auto& pair) { return compare::advantage(pair.first->ratio()); });
+  return all;
+}
+
+void put_named(Text& out, char side, const std::vector<compare::NamedPlace>& places, std::size_t runs) {
+  put(out, "<p>Named in {}: ", side);
+  if (places.empty()) put(out, "nothing");
+  for (std::size_t i = 0; i < places.size(); ++i)
+    put(out, "{}<b>{}</b>", i > 0 ? ", " : "", escaped(place_text(places[i], runs)));
+  put(out, "</p>\n");
+}
+
+void put_reasons(Text& out, const ComparedRuns& runs) {
+  put(out, "<h2>Why</h2>\n");
+  const auto all = explained(runs);
+  bool is_first = true;
+  for (const auto& [cell, reasons] : all) {
+    put(out, "<details{}><summary>{}: {}</summary>\n", is_first ? " open" : "",
+        escaped(cell_name(cell->cell)), escaped(cell_verdict(*cell, runs.comparison.settings.design)));
+    fmt::format_to(std::back_inserter(out), "{}", layers_chart(*reasons));
+    put_layers_table(out, *reasons);
+    put(out, "</details>\n");
+    if (const auto* layer = is_first ? main_layer(*reasons) : nullptr) {
+      const bool b_is_worse = compare::better_side(cell->cell.metric, cell->ratio()) == 'A';
+      put(out, "<p>To do: {}.</p>\n", escaped(compare::advice_of(layer->layer, b_is_worse ? 'B' : 'A')));
+    }
+    is_first = false;
+  }
+  if (all.empty()) put(out, "<p>No difference is proven: there is nothing to explain.</p>\n");
+  put_named(out, 'A', runs.fabrics->named_a, runs.fabrics->runs);
+  put_named(out, 'B', runs.fabrics->named_b, runs.fabrics->runs);
+}
+
+void put_cells(Text& out, const ComparedRuns& runs) {
+  const auto& comparison = runs.comparison;
+  put(out, "<h2>Effect of each cell</h2>\n");
+  fmt::format_to(std::back_inserter(out), "{}", forest_chart(comparison, kMaxDrawnCells));
+  if (comparison.cells.size() > kMaxDrawnCells)
+    put(out, "<p>The chart has the first {} of {} cells, the table all.</p>\n", kMaxDrawnCells,
+        comparison.cells.size());
+  put(out,
+      "<details><summary>As a table</summary><table><tr><th>cell</th><th class=\"n\">A</th><th "
+      "class=\"n\">B</th><th class=\"n\">B/A (95 %)</th><th>verdict</th></tr>\n");
+  for (const CellResult& cell : comparison.cells)
+    put(out,
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td><b "
+        "class=\"{}\">{}</b></td></tr>\n",
+        escaped(cell_name(cell.cell)), cell_value(cell.cell.metric, cell.a.mean),
+        cell_value(cell.cell.metric, cell.b.mean), cell_ratio(cell), compare::to_string(cell.decision),
+        escaped(cell_verdict(cell, comparison.settings.design)));
+  put(out, "</table></details>\n");
+}
+
+void put_drawing(Text& out, char side, std::string_view name, std::span<const compare::MeasuredRun> runs,
+                 const std::vector<compare::NamedPlace>& named) {
+  const auto fabric = crossed_fabric(outside_text(name), runs, kMaxDrawnLinks);
+  if (!fabric) {
+    put(out, "<p>{}: not drawn (no paths, or more than {} cables).</p>\n", side, kMaxDrawnLinks);
+    return;
+  }
+  std::vector<CableMark> marks;
+  for (const compare::NamedPlace& place : named)
+    if (const auto link = fabric->find_link(place.place))
+      marks.push_back({*link, outside_text(fmt::format("{}: {}", place.place, to_string(place.cause)))});
+  put(out, "<p>{}: {}, {}</p>\n<div class=\"drawing\">", side, counted(fabric->link_count(), "cable", ' '),
+      marks.empty() ? "nothing named" : counted(marks.size(), "cable", ' ') + " named (dashed)");
+  fmt::format_to(std::back_inserter(out), "{}", fabric_svg(*fabric, marks));
+  put(out, "</div>\n");
+}
+
+void put_blocks(Text& out, const ComparedRuns& runs) {
+  std::vector<const CellResult*> cells;
+  for (const CellResult& cell : runs.comparison.cells)
+    if (!cell.blocks.empty()) cells.push_back(&cell);
+  if (cells.empty()) return;
+  std::ranges::stable_sort(cells, std::greater(),
+                           [](const CellResult* cell) { return compare::advantage(cell->ratio()); });
+  const std::size_t shown = std::min(cells.size(), kMaxTimelines);
+  put(out, "<h2>Blocks, in the order in which they ran</h2>\n");
+  for (std::size_t i = 0; i < shown; ++i) {
+    put(out, "<details{}><summary>{}</summary>\n", i == 0 ? " open" : "", escaped(cell_name(cells[i]->cell)));
+    fmt::format_to(std::back_inserter(out), "{}", blocks_chart(*cells[i], runs.comparison.settings.margin));
+    put(out, "<table><tr><th>block</th>");
+    for (std::size_t k = 0; k < cells[i]->blocks.size(); ++k) put(out, "<th class=\"n\">{}</th>", k + 1);
+    put(out, "</tr><tr><td>B/A</td>");
+    for (const double ratio : cells[i]->blocks) put(out, "<td class=\"n\">{:.4g}</td>", ratio);
+    put(out, "</tr></table></details>\n");
+  }
+}
+
+void put_remarks(Text& out, const ComparedRuns& runs) {
+  const auto remarks = comparison_remarks(runs);
+  if (remarks.empty()) return;
+  put(out, "<h2>Remarks</h2><ul>\n");
+  for (const std::string& remark : remarks) put(out, "<li>{}</li>\n", escaped(remark));
+  put(out, "</ul>\n");
+}
+
+}  // namespace
+
+std::string_view report_style() { return kStyle; }
+std::string_view report_style_hash() { return kStyleHash; }
+
+std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp& stamp) {
+  Text out;
+  put(out,
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; img-src "
+      "data:; base-uri "
+      "'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>weft compare: {}</title>\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<style>{}</style></head>\n<body>\n",
+      kStyleHash, compare::to_string(runs.comparison.decision()), kStyle);
+  put_heading(out, runs);
+  if (runs.fabrics && !runs.fabrics->of_b.empty()) put_reasons(out, runs);
+  put_cells(out, runs);
+  if (runs.fabrics && !runs.fabrics->of_b.empty()) {
+    put(out, "<h2>The fabrics, as the packets crossed them</h2>\n");
+    put_drawing(out, 'A', runs.fabrics->a, runs.fabrics->of_a, runs.fabrics->named_a);
+    put_drawing(out, 'B', runs.fabrics->b, runs.fabrics->of_b, runs.fabrics->named_b);
+  }
+  put_blocks(out, runs);
+  put_remarks(out, runs);
+  put(out, "<p class=\"soft\">weft {}, {}</p>\n</body></html>\n", stamp.tool_version,
+      to_string(stamp.generated_at));
+  return fmt::to_string(out);
+}
+
+}  // namespace weft::report

@@ -1,0 +1,30 @@
+// Why two fabrics differ, in words and as members of weft.comparison/1: layers with their shares, and what
+// the diagnoses named on each side.
+#pragma once
+
+#include <string>
+
+#include "collectors/report/comparison_report.hpp"
+#include "topology/files/json_text.hpp"
+
+namespace weft::report {
+
+/// Behind the verdict's sentence: "; mostly by cables, B: leaf1--spine2 (rate)" where a layer has half of the
+/// greatest difference and its interval is above zero; else what was named in the worse side alone, if
+/// anything.
+std::string main_reason(const compare::Comparison& comparison, const ComparedFabrics& fabrics);
+
+/// Of each cell that differs its layers, of each side what was named, and what to do.
+std::string reasons_text(const compare::Comparison& comparison, const ComparedFabrics& fabrics,
+                         std::size_t columns);
+
+void add_reasons(const ComparedFabrics& fabrics, files::DocumentTree& tree);
+
+/// "92 % (85 to 99)".
+std::string share_text(const compare::LayerShare& share);
+/// "leaf1--spine2 (rate, 48 % left)", with the runs that named it.
+std::string place_text(const compare::NamedPlace& place, std::size_t runs);
+/// The layer that most of a cell's difference goes to; none where no interval tells it from nothing.
+const compare::LayerShare* main_layer(const compare::Reasons& reasons);
+
+}  // namespace weft::report

@@ -1,0 +1,140 @@
+// `weft compare run` over benchmarks of the user's: scripts that print a table.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+#include "tests/support/text_of.hpp"
+#include "topology/os/scratch_directory.hpp"
+
+namespace weft::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Prints a row of OSU's latency near $BASE microseconds, and notes that it ran.
+constexpr const char* kBenchmark =
+    "echo $BASE >> $DIR/order; n=$(wc -l < $DIR/order); echo '# OSU MPI Latency Test v5.9'; "
+    "echo '# Size Latency (us)'; echo \"8 $BASE.$((n * 7 % 10))0\"";
+
+class Directory {
+ public:
+  const std::filesystem::path& path() const { return made_.path(); }
+  std::string file(const char* name) const { return text_of(path() / name); }
+
+ private:
+  os::ScratchDirectory made_ = os::ScratchDirectory::make().value();
+};
+
+Outcome run(const Directory& directory, const char* base_b, Arguments more,
+            const char* command = kBenchmark) {
+  Arguments words{"run", "--run", command, "--env", "A:BASE=100", "--env", fmt::format("B:BASE={}", base_b)};
+  words.insert(words.end(), {"--env", "B:IS_B=1"});  // the same on both sides is refused
+  for (const char* side : {"A", "B"}) {
+    words.emplace_back("--env");
+    words.push_back(fmt::format("{}:DIR={}", side, directory.path().string()));
+  }
+  words.insert(words.end(), more.begin(), more.end());
+  return call(compare_command, words);
+}
+
+TEST(CompareRun, BlocksGoAsABBAAndTheVerdictIsOfBlocks) {
+  const Directory directory;
+  const auto outcome = run(directory, "120", {"--blocks", "3"});
+  EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("A better by 20 %"));
+  EXPECT_THAT(outcome.out, HasSubstr("3 blocks A, B, B, A"));
+  EXPECT_EQ(directory.file("order"), "100\n120\n120\n100\n100\n120\n120\n100\n100\n120\n120\n100\n");
+}
+
+TEST(CompareRun, WithoutBlocksItEndsAtTheFirstLookThatDecidesAll) {
+  const Directory directory;
+  const auto outcome = run(directory, "100", {"-o", "json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  expect_matches_schema(outcome.out, "comparison");
+  const auto tree = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(tree["looks"], 5);
+  EXPECT_EQ(tree["cells"][0]["blocks"].size(), 6U);
+  EXPECT_THAT(tree["fabrics"]["a"].get<std::string>(), HasSubstr("OSU"));
+}
+
+TEST(CompareRun, TheSameCommandGoesOnWithTheRunsThatWereKept) {
+  const Directory directory;
+  const auto keep = (directory.path() / "kept").string();
+  EXPECT_EQ(run(directory, "120", {"--blocks", "3", "--keep", keep}).status, 1);
+  std::filesystem::remove(keep + "/block-0003-B1.txt");  // as if it had been interrupted there
+  EXPECT_EQ(run(directory, "120", {"--blocks", "4", "--keep", keep}).status, 1);
+  EXPECT_EQ(std::ranges::count(directory.file("order"), '\n'), 12 + 8) << "block 3 whole, and block 4";
+  const auto other = run(directory, "121", {"--blocks", "3", "--keep", keep});
+  EXPECT_EQ(other.status, 64);
+  EXPECT_THAT(other.err, HasSubstr("another comparison"));
+}
+
+TEST(CompareRun, ABlockThatFailsIsRepeatedThenNamed) {
+  const Directory directory;
+  const std::string fails_once = fmt::format(
+      "test -e $DIR/order && test $(wc -l < $DIR/order) = 5 && echo x >> $DIR/order && exit 7; {}",
+      kBenchmark);
+  const auto once = run(directory, "120", {"--blocks", "3"}, fails_once.c_str());
+  EXPECT_EQ(once.status, 1) << once.err;
+  EXPECT_THAT(once.out, HasSubstr("block 2 was repeated"));
+  const Directory another;
+  const std::string fails_later = fmt::format(
+      "test -e $DIR/order && test $(wc -l < $DIR/order) -gt 11 && echo out of memory >&2 && exit 7; {}",
+      kBenchmark);
+  const auto later = run(another, "120", {"--blocks", "4"}, fails_later.c_str());
+  EXPECT_EQ(later.status, 69) << later.out;
+  EXPECT_THAT(later.err, HasSubstr("exit status 7: out of memory"));
+}
+
+TEST(CompareRun, ABenchmarkThatHangsIsEnded) {
+  const Directory directory;
+  const auto outcome =
+      run(directory, "120", {"--blocks", "3", "--run-limit", "300ms"}, "sleep 60; echo $BASE");
+  EXPECT_EQ(outcome.status, 69);
+  EXPECT_THAT(outcome.err, HasSubstr("no end within 300"));
+}
+
+TEST(CompareRun, ABenchmarkThatPrintsNoTableIsRefusedAtOnce) {
+  const Directory directory;
+  const auto outcome = run(directory, "120", {"--blocks", "3"}, "echo hello $BASE");
+  EXPECT_GE(outcome.status, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("block-0001-A1"));
+}
+
+TEST(CompareRun, WritesAReport) {
+  const Directory directory;
+  const auto page = (directory.path() / "report.html").string();
+  EXPECT_EQ(run(directory, "120", {"--blocks", "3", "--html", page}).status, 1);
+  EXPECT_THAT(text_of(page), HasSubstr("<!doctype html>"));
+  EXPECT_EQ(run(directory, "120", {"--blocks", "3", "--html", directory.path().string()}).status, 64);
+}
+
+TEST(CompareRun, WhatMakesNoSenseIsRefused) {
+  const auto refused = [](Arguments words) {
+    words.insert(words.begin(), "run");
+    const auto outcome = call(compare_command, words);
+    EXPECT_EQ(outcome.status, 64) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_THAT(refused({}), HasSubstr("0 to compare"));
+  EXPECT_THAT(refused({"a.yaml"}), HasSubstr("1 to compare"));
+  EXPECT_THAT(refused({"a.yaml", "--variant", "qps=1"}), HasSubstr("--variant stands 1 times"));
+  EXPECT_THAT(refused({"--lab=a", "--lab=b", "--simulate"}), HasSubstr("a lab is no simulation"));
+  EXPECT_THAT(refused({"--lab=a", "--lab=b", "--each", "speed=9"}), HasSubstr("'speed' is no option"));
+  EXPECT_THAT(refused({"--lab=a", "--lab=b", "--each", "seed=9"}), HasSubstr("set by the comparison"));
+  EXPECT_THAT(refused({"--lab=a", "--lab=b", "--each", ""}), HasSubstr("expected settings"));
+  EXPECT_THAT(refused({"--lab=a", "--lab=b", "--blocks", "2"}), HasSubstr("expected 3 to 1000"));
+  EXPECT_THAT(refused({"--run", "true"}), HasSubstr("A and B are the same"));
+  EXPECT_THAT(refused({"--run", "true", "--lab=a"}), HasSubstr("--lab is for weft's own"));
+  EXPECT_THAT(refused({"--run", "true", "--env", "C:X=1"}), HasSubstr("expected a side"));
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,165 @@
+// A small fabric whose runs are compared, with one cause put in: what `weft compare run` would have measured
+// and named.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "collectors/compare/layers.hpp"
+#include "topology/base/splitmix.hpp"
+
+namespace weft {
+
+/// Six hosts under three leaves, two spines, in rounds of a rotation; one cause may be put in.
+class ComparedSite {
+ public:
+  std::string slow;  // this channel carries `left` of its rate, or loses the rest
+  Cause cause = Cause::rate;
+  double left = 1;
+  std::string held;            // the flows of this host are held back to `left`
+  std::uint32_t collides = 0;  // in so many rounds all flows of a leaf go by its first spine
+  double noise = 0.01;         // of each flow and round trip
+  double of_run = 0;           // of all flows, and of all round trips, of a run together
+  double delay = 0;            // seconds that a further hop takes more
+  double of_hosts = 0;         // seconds that hosts take more
+  double of_channel = 0;       // seconds that `slow` takes more
+
+  compare::MeasuredRun run(SplitMix64& random) const {
+    compare::MeasuredRun made{.name = "run",
+                              .pattern = "all-pairs",
+                              .channels = {},
+                              .flows = {},
+                              .trips = {},
+                              .culprits = {},
+                              .line_rate = kRate};
+    std::normal_distribution<double> standard(0, 1);
+    const double flows = of_run * standard(random), trips = of_run * standard(random);
+    for (std::uint32_t round = 1; round < 6; ++round)
+      for (std::uint32_t src = 0; src < 6; ++src) add_flow(made, round, src, (src + round) % 6);
+    limit(made);
+    for (compare::MeasuredFlow& flow : made.flows)
+      flow.delivered *= std::exp(flows + noise * standard(random));
+    for (std::uint32_t src = 0; src < 6; ++src)
+      for (std::uint32_t dst = 0; dst < 6; ++dst)
+        if (src != dst) add_trip(made, src, dst, std::exp(trips + noise * standard(random)));
+    name_causes(made, std::exp(noise * standard(random)));
+    return made;
+  }
+
+ private:
+  static constexpr double kRate = 50e6;
+  static constexpr std::uint32_t kAllRounds = 1000;
+  static std::uint32_t number(compare::MeasuredRun& run, const std::string& channel) {
+    const auto at = std::ranges::find(run.channels, channel);
+    if (at != run.channels.end()) return static_cast<std::uint32_t>(at - run.channels.begin());
+    run.channels.push_back(channel);
+    return static_cast<std::uint32_t>(run.channels.size() - 1);
+  }
+  compare::ChannelPath path(compare::MeasuredRun& run, std::uint32_t src, std::uint32_t dst,
+                            std::uint32_t round = kAllRounds) const {
+    const std::uint32_t from = src / 2, to = dst / 2;
+    compare::ChannelPath found{number(run, fmt::format("host{}->leaf{}", src, from))};
+    if (from != to) {
+      const std::uint32_t spine = round <= collides ? 0 : src % 2;
+      found.push_back(number(run, fmt::format("leaf{}->spine{}", from, spine)));
+      found.push_back(number(run, fmt::format("spine{}->leaf{}", spine, to)));
+    }
+    found.push_back(number(run, fmt::format("leaf{}->host{}", to, dst)));
+    return found;
+  }
+  void add_flow(compare::MeasuredRun& run, std::uint32_t round, std::uint32_t src, std::uint32_t dst) const {
+    compare::MeasuredFlow flow{.round = round,
+                               .src = fmt::format("host{}", src),
+                               .dst = fmt::format("host{}", dst),
+                               .path = path(run, src, dst, round),
+                               .wanted = 0.95 * kRate,
+                               .delivered = 0.95 * kRate};
+    if (flow.src == held) flow.delivered *= left, flow.offered = flow.delivered, flow.sender_stalled = true;
+    run.flows.push_back(std::move(flow));
+  }
+  /// Who shares a channel gets a part of what it carries.
+  void limit(compare::MeasuredRun& run) const {
+    const auto offered = compare::delivered_of(run);
+    for (std::size_t i = 0; i < run.flows.size(); ++i)
+      for (const std::uint32_t channel : run.flows[i].path) {
+        double load = 0;
+        for (std::size_t k = 0; k < run.flows.size(); ++k)
+          if (run.flows[k].round == run.flows[i].round && std::ranges::count(run.flows[k].path, channel) > 0)
+            load += offered[k];
+        const bool is_slow = run.channels[channel] == slow && of_channel == 0;
+        const double carries = kRate * (is_slow && cause != Cause::loss ? left : 1);
+        run.flows[i].delivered = std::min(run.flows[i].delivered, offered[i] * carries / load);
+        if (is_slow && cause == Cause::loss) run.flows[i].delivered *= left;
+      }
+  }
+  void add_trip(compare::MeasuredRun& run, std::uint32_t src, std::uint32_t dst, double noise) const {
+    compare::RoundTrip trip{.path = path(run, src, dst), .size = Bytes(128), .packets = 1000};
+    trip.hops = trip.path.size();
+    trip.p50 = (10e-6 + of_hosts + (static_cast<double>(trip.hops) - 2) * (1e-6 + delay)) * noise;
+    for (const std::uint32_t channel : trip.path) trip.p50 += run.channels[channel] == slow ? of_channel : 0;
+    trip.p99 = 2 * trip.p50;
+    run.trips.push_back(std::move(trip));
+  }
+  void name_causes(compare::MeasuredRun& run, double scatter) const {
+    if (slow.empty()) return;
+    compare::Culprit culprit{.place = slow, .cause = cause, .channels = {number(run, slow)}};
+    if (of_channel > 0) culprit.cause = Cause::delay;
+    culprit.value = scatter * (of_channel > 0 ? of_channel : cause == Cause::loss ? 1 - left : left);
+    run.culprits.push_back(std::move(culprit));
+  }
+};
+
+struct ComparedSites {
+  std::vector<compare::MeasuredRun> a, b;
+  std::vector<compare::Reasons> reasons;
+
+  /// Of the cell whose work ends with this word; the first of them.
+  const compare::Reasons* find(std::string_view word) const {
+    for (const compare::Reasons& reason : reasons)
+      if (reason.cell.work.back() == word) return &reason;
+    return nullptr;
+  }
+};
+
+/// Twelve runs a side, six blocks. `of_run`: the noise that all of one run shares.
+inline ComparedSites compare_sites(ComparedSite site_a, ComparedSite site_b, SplitMix64& random,
+                                   double of_run = 0) {
+  site_a.of_run = site_b.of_run = of_run;
+  ComparedSites made;
+  std::vector<compare::Run> a, b;
+  for (int i = 0; i < 12; ++i) {
+    made.a.push_back(site_a.run(random)), made.b.push_back(site_b.run(random));
+    a.push_back(run_of(made.a.back())), b.push_back(run_of(made.b.back()));
+  }
+  const auto comparison = compare::compare(a, b, {.design = compare::Design::blocks});
+  made.reasons = compare::reasons_of(made.a, made.b, *comparison);
+  return made;
+}
+
+struct OneCause {
+  ComparedSite site;
+  const char* cell;  // that it is looked for in, where it is worth about 10 %
+  compare::Layer layer;
+};
+
+/// A tenth: of 24 flows over a spine a channel between leaf and spine carries four, and so many are of one
+/// host; a round trip over a spine takes 12 us.
+inline std::vector<OneCause> one_cause_each() {
+  using compare::Layer;
+  return {{{.slow = "leaf0->spine1", .left = 0.4}, "flow over 4 hops", Layer::cables},
+          {{.slow = "leaf0->spine1", .cause = Cause::congestion, .left = 0.4},
+           "flow over 4 hops",
+           Layer::traffic},
+          {{.slow = "leaf0->spine1", .cause = Cause::loss, .left = 0.4}, "flow over 4 hops", Layer::losses},
+          {{.left = 0.4, .held = "host3"}, "flow over 4 hops", Layer::hosts},
+          {{.collides = 2}, "flow over 4 hops", Layer::collisions},
+          {{.of_hosts = 1.2e-6}, "4 hops", Layer::hosts},
+          {{.delay = 0.6e-6}, "4 hops", Layer::hops}};
+}
+
+}  // namespace weft
