@@ -186,30 +186,37 @@ TEST(DiagnoseWithCounters, TellsHowManyCountsItHas) {
   EXPECT_THAT(outcome.err, HasSubstr("1 series, 1 counts of errors over a window"));
 }
 
-/// Readings of leaf1/p3, a minute apart: both layers count errors in each minute, or in the first alone.
-std::string readings(bool always) {
-  std::string text = "{\"schema\":\"weft.counters/1\",\"source\":\"script\"}\n";
+/// Readings of leaf1/p3, a minute apart: both layers count errors in each minute, or in the first alone;
+/// each by a source of its own, or both by one.
+std::string readings(bool always, bool two_sources) {
+  std::string text = "{\"schema\":\"weft.counters/1\",\"source\":\"phy\"}\n";
   for (std::uint64_t minute = 0; minute < 50; ++minute) {
     const std::uint64_t bad = always ? minute : std::min<std::uint64_t>(minute, 1) * 49;
-    text += fmt::format(
-        R"({{"at":"2026-11-28T05:{:02}:00Z","port":"leaf1/p3","counters":{{"frames_in":{},"fcs_errors":{},)"
-        R"("fec_codewords":{},"fec_uncorrectable":{}}}}})",
-        minute, 100'000'000 * minute, 10 * bad, 4'687'500'000 * minute, 60 * bad);
-    text += '\n';
+    const auto add = [&](const char* source, const std::string& counters) {
+      text += fmt::format(
+          R"({{"at":"2026-11-28T05:{:02}:00Z","source":"{}","port":"leaf1/p3","counters":{{{}}}}})", minute,
+          source, counters);
+      text += '\n';
+    };
+    add(two_sources ? "mac" : "phy",
+        fmt::format(R"("frames_in":{},"fcs_errors":{})", 100'000'000 * minute, 10 * bad));
+    add("phy", fmt::format(R"("fec_codewords":{},"fec_uncorrectable":{})", 4'687'500'000 * minute, 60 * bad));
   }
   return text;
 }
 
-TEST(DiagnoseWithCounters, ErrorsOfOneMinuteAloneNameNothingAndThoseOfEachMinuteDo) {
+TEST(DiagnoseWithCounters, ErrorsOfEachMinuteByTwoSourcesNameAndThoseOfOneMinuteOrOneSourceDoNot) {
   const ScratchFile fabric(kFabric);
-  for (const bool always : {true, false}) {
-    const ScratchFile counters(readings(always));
+  for (const auto& [always, two_sources] :
+       {std::pair(true, true), std::pair(false, true), std::pair(true, false)}) {
+    const ScratchFile counters(readings(always, two_sources));
     const auto outcome = call(diagnose_command, {"--fabric", fabric.path(), "--counters", counters.path()});
     EXPECT_EQ(
         outcome.out.find("confidence") != std::string::npos || outcome.out.find("CONF") != std::string::npos,
-        always)
+        always && two_sources)
         << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr(always ? "in 49 of 49 windows" : "in 1 of 49 windows"));
+    EXPECT_EQ(outcome.out.find("one exporter") != std::string::npos, !two_sources && always) << outcome.out;
   }
 }
 

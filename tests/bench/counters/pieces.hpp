@@ -11,5 +11,7 @@ void measure_fused(Figures& figures);
 void measure_healthy(Figures& figures);
 /// A counter that implies a loss of 1e-3 where a million probes lost none.
 void measure_contradicted(Figures& figures);
+/// An exporter that lies alike about both counters of a port; and the first ports where one tells of all.
+void measure_false_exporter(Figures& figures);
 
 }  // namespace weft::bench::counters
