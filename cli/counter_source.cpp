@@ -156,7 +156,7 @@ Result<void> CounterSource::read(const Fabric& fabric, counters::CounterTable& i
 }
 
 std::vector<ChannelCount> counted(const Fabric& fabric, counters::CounterTable& table) {
-  const auto found = counters::channel_counts(fabric, table, counters::histories(fabric, table));
+  const auto found = counters::channel_counts(fabric, table);
   print_stderr("note: counters: {} series, {} counts of errors over a window\n", table.series().size(),
                found.size());
   const auto passed = table.unplaced.count + table.doubled.count + table.refused.count;

@@ -31,8 +31,7 @@ Result<int> check(const po::variables_map& values) {
                 "no counters are named: --counters FILE, --prometheus URL, or counters: in the fabric file");
   counters::CounterTable table;
   WEFT_TRY_VOID(source.read(fabric.fabric, table));
-  const auto histories = counters::histories(fabric.fabric, table);
-  const auto found = counters::check_counters(fabric.fabric, table, histories);
+  const auto found = counters::check_counters(fabric.fabric, table);
   fmt::print("{}", counters::check_text(fabric.fabric, table, found, kColumns));
   return counters::all_is_well(table, found) ? kExitHealthy : kExitDegraded;
 }

@@ -24,13 +24,4 @@ struct PrometheusSource {
 Result<void> read_prometheus(const Fabric& fabric, const PrometheusSource& source, const AskPrometheus& ask,
                              CounterTable& into);
 
-struct PrometheusSeries {
-  std::map<std::string, std::string, std::less<>> labels;
-  std::vector<std::pair<Nanoseconds, double>> points;
-};
-/// Reads the answer to a query with a range selector, series by series. Errors (invalid_input): it is none,
-/// the server's own words, or those of `take`.
-Result<void> read_matrix(std::string_view answer,
-                         const std::function<Result<void>(const PrometheusSeries&)>& take);
-
 }  // namespace weft::counters
