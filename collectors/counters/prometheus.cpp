@@ -38,10 +38,15 @@ class Asking {
       matchers += fmt::format("{}{}=\"{}\"", matchers.empty() ? "" : ",", rule.label, rule.value);
     const auto promql = fmt::format("{}{{{}}}[{}ms]", rule.metric, matchers,
                                     std::chrono::ceil<std::chrono::milliseconds>(source_.window).count());
-    WEFT_TRY(const auto answer, ask_(promql));
+    WEFT_TRY(const auto answer, ask_(source_.offset.count() > 0 ? promql + offset_words() : promql));
     const std::function<Result<void>(const PrometheusSeries&)> taken = take;
     const auto done = read_matrix(answer, taken);
     return done ? done : pass_on(done, rule.metric);
+  }
+
+  std::string offset_words() const {
+    return fmt::format(" offset {}s",
+                       std::chrono::duration_cast<std::chrono::seconds>(source_.offset).count());
   }
 
   Result<void> take(const MetricPreset& preset, const MetricRule& rule, const PrometheusSeries& series) {

@@ -17,6 +17,7 @@ struct PrometheusSource {
   std::string match = {};                         // label matchers beside, as job="switches"
   Nanoseconds window = std::chrono::minutes(10);  // how far back: some scrapes
   std::map<std::string, std::string> renames = {};
+  Nanoseconds offset = {};  // the window ends that long ago
 };
 
 /// All counters of all presets. A metric that the server does not have is no error. Errors: those of `ask`;
