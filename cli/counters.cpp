@@ -15,7 +15,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr int kMinDays = 1, kUsualDays = 7, kMaxDays = 60;
+constexpr int kMinDaysBack = 1, kUsualDaysBack = 7, kMaxDaysBack = 60;
 constexpr std::array<Command, 3> kWords{{
     {"check", "which ports have which counters, and what belongs to no port", counters_check_command,
      counters_check_options},
@@ -58,8 +58,8 @@ Result<int> check(const po::variables_map& values) {
 
 Result<int> degrading(const po::variables_map& values) {
   const int days = values["days"].as<int>();
-  if (days < kMinDays || days > kMaxDays)
-    return fail(ErrorKind::usage, "--days: expected {} to {}, found {}", kMinDays, kMaxDays, days);
+  if (days < kMinDaysBack || days > kMaxDaysBack)
+    return fail(ErrorKind::usage, "--days: expected {} to {}, found {}", kMinDaysBack, kMaxDaysBack, days);
   WEFT_TRY(const auto site, site_of(values));
   const Fabric& fabric = site.file.fabric;
   counters::CounterTable table;
@@ -138,7 +138,7 @@ OptionParser counters_degrading_options() {
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; its `counters` say where to read")(
-      "days", po::value<int>()->default_value(kUsualDays)->value_name("N"),
+      "days", po::value<int>()->default_value(kUsualDaysBack)->value_name("N"),
       "how far back a Prometheus is asked: 1 to 60");
   add_counter_options(parser.options());
   return parser;

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::hours;
 
-constexpr double kBitsOfCodeword = 5440;  // RS(544,514), symbols of ten bits (IEEE 802.3, 91.5.2)
+constexpr double kBitsOnWire = 5440;  // of a codeword: RS(544,514), symbols of ten bits (IEEE 802.3, 91.5.2)
 constexpr Nanoseconds kPast = hours(14 * 24);
 constexpr Nanoseconds kDay = hours(24);
 constexpr std::size_t kMinOfCycle = 36;  // rates in the middle of a day of rates, for the daily cycle
@@ -180,7 +180,7 @@ std::vector<ErrorRate> error_rates(std::span<const SeriesHistory> of_port, std::
     const bool anew = window.from > end;
     end = window.to;
     if (!(all > 0) || !std::isfinite(share) || share <= 0) continue;
-    rates.push_back({window.to, std::log10(share / kBitsOfCodeword), anew});
+    rates.push_back({window.to, std::log10(share / kBitsOnWire), anew});
   }
   return rates;
 }
