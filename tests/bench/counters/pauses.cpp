@@ -15,13 +15,13 @@ using weft::counters::PauseCause;
 using weft::counters::PauseOrigin;
 using weft::counters::PortPause;
 
-constexpr int kCases = 2000;
+constexpr int kPauseCases = 2000;
 
 /// Pauses spread from where they began against the traffic, a few ports of each switch at a time, and grow
 /// or shrink at each; every port has some of its own, one in twenty tells none.
-class Draw {
+class DrawnPauses {
  public:
-  Draw(const Fabric& fabric, std::uint64_t seed) : fabric_(fabric), random_(seed) {
+  DrawnPauses(const Fabric& fabric, std::uint64_t seed) : fabric_(fabric), random_(seed) {
     for (std::uint32_t p = 0; p < fabric.port_count(); ++p) pauses_.push_back({PortId(p)});
     for (std::uint32_t c = 0; c < fabric.channel_count(); ++c)
       if (uniform() < 0.05) stop(ChannelId(c), std::floor(20 * uniform()));
@@ -95,8 +95,8 @@ class Draw {
 void measure_pauses(Figures& figures) {
   const Fabric fabric = make_clos({.leaves = 16, .spines = 8, .hosts_per_leaf = 16}).value();
   double right = 0, by_most = 0;
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
-    Draw draw(fabric, seed);
+  for (std::uint64_t seed = 1; seed <= kPauseCases; ++seed) {
+    DrawnPauses draw(fabric, seed);
     const auto told = draw.told();
     right += draw.is_right(pause_origins(fabric, told));
     // The comparator: the port that sent most pause frames.
@@ -105,8 +105,8 @@ void measure_pauses(Figures& figures) {
     by_most += draw.is_right(
         {{is_host ? PauseCause::slow_host : PauseCause::slow_switch, {most->port}, {}, most->sent}});
   }
-  figures.add("pause_origin", right / kCases, "at least 0.98");
-  figures.add("pause_most_sent", by_most / kCases);
+  figures.add("pause_origin", right / kPauseCases, "at least 0.98");
+  figures.add("pause_most_sent", by_most / kPauseCases);
 }
 
 }  // namespace weft::bench::counters

@@ -16,27 +16,27 @@ namespace {
 using std::chrono::hours;
 using weft::counters::ErrorRate;
 
-constexpr int kPorts = 4096, kDays = 45, kHours = 24 * kDays;
-constexpr int kLookEvery = 6;                            // hours
-constexpr double kLimit = -5;                            // of the comparator: a rate of 1e-5
-constexpr std::array kLevels{-10.0, -8.5, -7.0, -5.75};  // log10, of four types of modules
+constexpr int kWarnedPorts = 4096, kWarnDays = 45, kWarnHours = 24 * kWarnDays;
+constexpr int kLookEvery = 6;                                  // hours
+constexpr double kWarnLimit = -5;                              // of the comparator: a rate of 1e-5
+constexpr std::array kModuleLevels{-10.0, -8.5, -7.0, -5.75};  // log10, of four types of modules
 
 enum class Fate { healthy, slow, after_step, without_sign };
 
 /// Rates of each hour until it fails.
-struct Port {
+struct WarnedPort {
   Fate fate = Fate::healthy;
-  double fails = kHours;
+  double fails = kWarnHours;
   std::vector<ErrorRate> rates;
 };
 
-class Draw {
+class DrawnPorts {
  public:
-  explicit Draw(std::uint64_t seed) : random_(seed) {}
+  explicit DrawnPorts(std::uint64_t seed) : random_(seed) {}
 
-  Port port() {
-    Port port;
-    const double level = kLevels[static_cast<std::size_t>(4 * uniform())] + 0.35 * normal();
+  WarnedPort port() {
+    WarnedPort port;
+    const double level = kModuleLevels[static_cast<std::size_t>(4 * uniform())] + 0.35 * normal();
     if (uniform() < 0.015) {
       const double which = uniform();
       port.fate = which < 0.5 ? Fate::slow : which < 0.75 ? Fate::after_step : Fate::without_sign;
@@ -48,7 +48,7 @@ class Draw {
     const double cycle = 0.12 * std::exp(0.4 * normal()), peak = 15 + normal(), drift = 0.01 * normal() / 24;
     double wander = 0, steps = 0;
     bool anew = false;
-    for (int hour = 0; hour < std::min(kHours, static_cast<int>(port.fails)); ++hour) {
+    for (int hour = 0; hour < std::min(kWarnHours, static_cast<int>(port.fails)); ++hour) {
       wander += -wander / 24 + 0.05 * std::sqrt(2.0 / 24) * normal();
       if (uniform() < 0.01 / 24) steps += 0.5 * normal(), anew = uniform() < 0.5;
       double rate = level + steps + wander + drift * hour + 0.03 * normal() +
@@ -71,18 +71,18 @@ class Draw {
 
 /// When it warns first: of `wanted`, hours since the begin.
 template <class Warns>
-std::optional<double> first_warning(const Port& port, Warns warns) {
+std::optional<double> first_warning(const WarnedPort& port, Warns warns) {
   for (std::size_t i = kLookEvery; i <= port.rates.size(); i += kLookEvery)
     if (warns(std::span(port.rates).first(i)))
       return std::chrono::duration<double, std::ratio<3600>>(port.rates[i - 1].at - hours(480'000)).count();
   return std::nullopt;
 }
 
-struct Score {
+struct WarningScore {
   double all[4] = {}, warned[4] = {};
   std::vector<double> leads;
   double forecasts = 0, held = 0;  // of ranges
-  void add(const Port& port, std::optional<double> warning) {
+  void add(const WarnedPort& port, std::optional<double> warning) {
     const auto fate = static_cast<std::size_t>(port.fate);
     ++all[fate];
     if (!warning || *warning >= port.fails) return;
@@ -99,7 +99,7 @@ struct Score {
     figures.add(name + "_precision", named > 0 ? right / named : 1, target("at least 0.90"));
     figures.add(name + "_slow", share(Fate::slow), target("at least 0.97"));
     figures.add(name + "_step", share(Fate::after_step), target("at least 0.70"));
-    figures.add(name + "_false", 1000 * share(Fate::healthy) * 30 / kDays, target("at most 1.0"));
+    figures.add(name + "_false", 1000 * share(Fate::healthy) * 30 / kWarnDays, target("at most 1.0"));
     figures.add(is_ours ? "lead_days" : name + "_lead_days", leads.empty() ? 0 : median(leads),
                 target("at least 1.5"));
   }
@@ -108,12 +108,12 @@ struct Score {
 }  // namespace
 
 void measure_warnings(Figures& figures) {
-  Score ours, limit;
+  WarningScore ours, limit;
   std::optional<weft::counters::CorrectedTrend> last;
   for (const std::uint64_t seed : {81U, 82U}) {
-    Draw draw(seed);
-    for (int i = 0; i < kPorts; ++i) {
-      const Port port = draw.port();
+    DrawnPorts draw(seed);
+    for (int i = 0; i < kWarnedPorts; ++i) {
+      const WarnedPort port = draw.port();
       const auto warning = first_warning(port, [&](std::span<const ErrorRate> rates) {
         last = weft::counters::corrected_trend(rates);
         return last && last->degrading;
@@ -125,8 +125,9 @@ void measure_warnings(Figures& figures) {
         ours.held += left >= last->loss->low && left <= last->loss->high.value_or(left);
       }
       limit.add(port, first_warning(port, [](std::span<const ErrorRate> rates) {
-                  return std::ranges::any_of(rates.last(kLookEvery),
-                                             [](const ErrorRate& rate) { return rate.log10_rate > kLimit; });
+                  return std::ranges::any_of(rates.last(kLookEvery), [](const ErrorRate& rate) {
+                    return rate.log10_rate > kWarnLimit;
+                  });
                 }));
     }
   }

@@ -17,16 +17,16 @@ using std::chrono::hours;
 using ::testing::DoubleNear;
 using ::testing::HasSubstr;
 
-constexpr Nanoseconds kStart = hours(480'000);
-using Level = std::function<double(int hour)>;
+constexpr Nanoseconds kFirstHour = hours(480'000);
+using LevelOf = std::function<double(int hour)>;
 
 /// A rate an hour, with some noise.
-std::vector<ErrorRate> rates_of(int count, const Level& level, int event = -1) {
+std::vector<ErrorRate> rates_of(int count, const LevelOf& level, int event = -1) {
   SplitMix64 random(7);
   std::vector<ErrorRate> rates;
   for (int hour = 0; hour < count; ++hour) {
     const double noise = 0.04 * (static_cast<double>(random() % 1000) / 1000 - 0.5);
-    rates.push_back({kStart + hours(hour), level(hour) + noise, hour == event});
+    rates.push_back({kFirstHour + hours(hour), level(hour) + noise, hour == event});
   }
   return rates;
 }
@@ -80,12 +80,12 @@ TEST(CorrectedTrend, OneWildRateDecidesNothing) {
   EXPECT_FALSE(corrected_trend(rates)->degrading);
 }
 
-struct Site {
+struct CorrectedSite {
   Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
   CounterTable table = {};
 
   /// Readings an hour of corrected codewords of a port, as bit error rates make them.
-  void read(const char* port, const Level& level, int count,
+  void read(const char* port, const LevelOf& level, int count,
             PortCounter counter = PortCounter::fec_corrected) {
     const double codewords = 78.125e6 * 3600;  // at 400 Gb/s
     double errors = 1000;
@@ -93,14 +93,14 @@ struct Site {
       const double bits = 5440 * std::pow(10, level(hour));
       errors += codewords * (counter == PortCounter::fec_bits ? bits : 1 - std::exp(-bits));
       auto& series = table.at(*fabric.find_port(port), {counter}, table.source("phy"));
-      ASSERT_TRUE(table.add(series, {kStart + hours(hour), static_cast<std::uint64_t>(errors), 0}));
+      ASSERT_TRUE(table.add(series, {kFirstHour + hours(hour), static_cast<std::uint64_t>(errors), 0}));
     }
   }
 };
 
 TEST(PortTrends, ComeFromCodewordsOrBitsAlikeAndNameTheDegradingPortFirst) {
   for (const auto counter : {PortCounter::fec_corrected, PortCounter::fec_bits}) {
-    Site site;
+    CorrectedSite site;
     site.read(
         "leaf1/p3", [](int) { return -6.0; }, 300, counter);
     site.read(
@@ -118,7 +118,7 @@ TEST(PortTrends, ComeFromCodewordsOrBitsAlikeAndNameTheDegradingPortFirst) {
 }
 
 TEST(PortTrends, OfAPortWithoutErrorsOrWithAResetAreNone) {
-  Site site;
+  CorrectedSite site;
   site.read(
       "leaf1/p3", [](int) { return -30.0; }, 100);
   EXPECT_TRUE(port_trends(site.fabric, site.table).empty());

@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 /// 2 leaves, 2 spines, hosts 1 and 2 at leaf1, 3 and 4 at leaf2.
-struct Site {
+struct PausedSite {
   Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
   std::map<PortId, PortPause> pauses = {};
 
@@ -44,7 +44,7 @@ struct Site {
 };
 
 TEST(PauseOrigins, OfASlowReceiverIsItsNicHoweverFarThePausesSpread) {
-  Site site;
+  PausedSite site;
   site.stop("leaf2->host3", 50'000);
   site.stop("spine1->leaf2", 40'000);
   site.stop("spine2->leaf2", 30'000);
@@ -60,7 +60,7 @@ TEST(PauseOrigins, OfASlowReceiverIsItsNicHoweverFarThePausesSpread) {
 }
 
 TEST(PauseOrigins, OfASwitchThatNothingStoppedIsItsPort) {
-  Site site;
+  PausedSite site;
   site.stop("spine1->leaf2", 40'000);
   site.stop("leaf1->spine1", 20'000);
   const auto origins = site.origins();
@@ -70,7 +70,7 @@ TEST(PauseOrigins, OfASwitchThatNothingStoppedIsItsPort) {
 }
 
 TEST(PauseOrigins, OfSwitchesThatStopEachOtherAreTheRing) {
-  Site site;
+  PausedSite site;
   for (const char* name : {"leaf1->spine1", "spine1->leaf2", "leaf2->spine2", "spine2->leaf1"})
     site.stop(name, 10'000);
   site.stop("host1->leaf1", 5'000);
@@ -83,7 +83,7 @@ TEST(PauseOrigins, OfSwitchesThatStopEachOtherAreTheRing) {
 }
 
 TEST(PauseOrigins, TwoSlowReceiversAreTwoAndTheGreaterIsFirst) {
-  Site site;
+  PausedSite site;
   site.stop("leaf2->host3", 500);
   site.stop("leaf1->host2", 90'000);
   const auto origins = site.origins();
@@ -93,27 +93,27 @@ TEST(PauseOrigins, TwoSlowReceiversAreTwoAndTheGreaterIsFirst) {
 
 /// An exporter that says that host4 paused for ever is not borne out by the leaf, which was never stopped.
 TEST(PauseOrigins, WhatOneEndDeniesIsNotBelievedAndWhatOneEndAloneTellsIs) {
-  Site denied;
+  PausedSite denied;
   denied.stop("leaf2->host4", 1e12, false, true);
   denied.stop("leaf2->host4", 0, true, false);
   EXPECT_THAT(denied.origins(), IsEmpty());
-  Site alone;
+  PausedSite alone;
   alone.stop("leaf2->host4", 1'000, true, false);
   EXPECT_THAT(alone.origins(), SizeIs(1)) << "the host tells nothing";
 }
 
 TEST(PauseOrigins, SomePausesOfANicDoNotExplainMillions) {
-  Site site;
+  PausedSite site;
   site.stop("spine1->leaf2", 4'000'000);
   site.stop("leaf2->host3", 20);
   const auto origins = site.origins();
   ASSERT_THAT(origins, SizeIs(2));
   EXPECT_EQ(origins[0].cause, PauseCause::slow_switch);
-  EXPECT_THAT(Site().origins(), IsEmpty());
+  EXPECT_THAT(PausedSite().origins(), IsEmpty());
 }
 
 TEST(PortPauses, AreByPriorityAndOverAllWindows) {
-  Site site;
+  PausedSite site;
   CounterTable table;
   const PortId port = *site.fabric.find_port("leaf1/p3");
   for (const auto& [key, a_minute] : {std::pair(CounterKey{PortCounter::pause_in, 3}, 100),

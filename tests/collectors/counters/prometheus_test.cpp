@@ -140,7 +140,7 @@ TEST(Prometheus, TheExporterIsTheScrapeTargetWhateverItsMetricsAreCalled) {
 }
 
 /// What was read, as text.
-std::string all_of(std::string_view text) {
+std::string all_read_of(std::string_view text) {
   std::string all;
   const auto read = read_matrix(text, [&](const PrometheusSeries& one) {
     for (const auto& [name, value] : one.labels) all += fmt::format("{}={} ", name, value);
@@ -152,31 +152,32 @@ std::string all_of(std::string_view text) {
 }
 
 TEST(PrometheusAnswer, IsReadInAnyOrderWithWhatElseStandsThere) {
-  EXPECT_EQ(all_of(R"( { "warnings" : ["x", {"a": [1, null, true]}], "data": {"stats": {}, "result": [
+  EXPECT_EQ(all_read_of(R"( { "warnings" : ["x", {"a": [1, null, true]}], "data": {"stats": {}, "result": [
       {"values": [[1.5, "7"], [2, "NaN"]], "histograms": [[1, {}]], "metric": {"a": "b", "n": 3, "c": ""}},
       {"value": [1, "2"], "metric": {}}], "resultType": "matrix"}, "status": "success" } )"),
             "a=b c= 1500000000:7 2000000000:nan //");
 }
 
 TEST(PrometheusAnswer, EscapesAreThoseOfJson) {
-  EXPECT_EQ(all_of(answer(series(R"("\u0061\n":"\"\\\/\u00e4\u20ac\ud83d\ude00")", ""))), "a\n=\"\\/ä€😀 /");
+  EXPECT_EQ(all_read_of(answer(series(R"("\u0061\n":"\"\\\/\u00e4\u20ac\ud83d\ude00")", ""))),
+            "a\n=\"\\/ä€😀 /");
   for (const char* wrong : {R"("a":"\x")", R"("a":"\u12")", R"("a":"\ud83d")", R"("a":"\ude00")",
                             R"("a":"\ud83d\u0041")", R"("a":"\u-123")", R"("a":"\)"})
-    EXPECT_THAT(all_of(answer(series(wrong, ""))), HasSubstr("no JSON at byte")) << wrong;
+    EXPECT_THAT(all_read_of(answer(series(wrong, ""))), HasSubstr("no JSON at byte")) << wrong;
 }
 
 TEST(PrometheusAnswer, EachOfItsBeginningsIsAnError) {
   const auto whole = answer(series(R"("a\n":"b")", R"([1,"2"],[3,"4"])") + "," + series("", ""));
   for (std::size_t n = 0; n < whole.size(); ++n)
-    EXPECT_THAT(all_of(whole.substr(0, n)), HasSubstr("cannot be used")) << whole.substr(0, n);
+    EXPECT_THAT(all_read_of(whole.substr(0, n)), HasSubstr("cannot be used")) << whole.substr(0, n);
 }
 
 TEST(PrometheusAnswer, TextsWithEscapesWithoutEndTakeNoMemory) {
   std::string labels, others;
   for (int i = 0; i < 5'000; ++i) labels += R"("\n":1,)", others += R"({"\n":"\n"},)";
-  EXPECT_THAT(all_of(answer(series(labels + R"("a":1)", ""))), HasSubstr("more escaped texts"));
-  EXPECT_EQ(all_of(R"({"status":"success","warnings":[)" + others +
-                   R"(1],"data":{"resultType":"matrix","result":[]}})"),
+  EXPECT_THAT(all_read_of(answer(series(labels + R"("a":1)", ""))), HasSubstr("more escaped texts"));
+  EXPECT_EQ(all_read_of(R"({"status":"success","warnings":[)" + others +
+                        R"(1],"data":{"resultType":"matrix","result":[]}})"),
             "");
 }
 
