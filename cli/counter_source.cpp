@@ -21,6 +21,10 @@ constexpr Bytes kMaxFile(512'000'000);
 // 147,456 ports with 300 bytes of labels and ten readings.
 constexpr Bytes kMaxAnswer(256'000'000);
 constexpr Nanoseconds kAnswerLimit = std::chrono::seconds(30);
+constexpr Nanoseconds kServerLimit = std::chrono::minutes(10);  // of all answers
+// Of the past some scrapes every two hours: a rise takes days, and a daily cycle shows.
+constexpr Nanoseconds kShortWindow = std::chrono::minutes(2);
+constexpr std::chrono::hours kEvery(2);
 constexpr Nanoseconds kCommandLimit = std::chrono::seconds(20);
 constexpr Nanoseconds kCommandsLimit = std::chrono::minutes(5);  // of all switches, one after another
 constexpr Bytes kMaxCommandOutput(64'000'000);
@@ -103,20 +107,66 @@ Result<CounterSource> CounterSource::open(const po::variables_map& values,
   return source;
 }
 
-Result<void> CounterSource::read_server(const Fabric& fabric, counters::CounterTable& into) const {
+Result<counters::PrometheusSource> CounterSource::server_source() const {
+  WEFT_TRY(auto presets, presets_of(of_));
+  counters::PrometheusSource from{.presets = std::move(presets), .match = of_.match, .renames = of_.renames};
+  if (of_.window) from.window = *of_.window;
+  return from;
+}
+
+Result<void> CounterSource::ask_server(const Fabric& fabric, std::vector<counters::PrometheusSource> windows,
+                                       counters::CounterTable& into) const {
   WEFT_TRY(auto server, exports::RestApi::open({.url = *of_.prometheus,
                                                 .plain = true,
                                                 .limit = kAnswerLimit,
                                                 .max_answer = kMaxAnswer,
                                                 .read_refusal = refusal_of}));
-  WEFT_TRY(auto presets, presets_of(of_));
-  counters::PrometheusSource from{.presets = std::move(presets), .match = of_.match, .renames = of_.renames};
-  if (of_.window) from.window = *of_.window;
-  const auto ask = [&](const std::string& promql) {
+  const auto end = std::chrono::steady_clock::now() + kServerLimit;
+  const auto ask = [&](const std::string& promql) -> Result<std::string> {
+    if (std::chrono::steady_clock::now() > end)
+      return fail(ErrorKind::timeout, "its answers took longer than {} s in all",
+                  std::chrono::duration_cast<std::chrono::seconds>(kServerLimit).count());
     return server->call({.path = "/api/v1/query?query=" + exports::query_word(promql)});
   };
-  const auto done = read_prometheus(fabric, from, ask, into);
-  return done ? done : pass_on(done, outside_text(*of_.prometheus));
+  for (const counters::PrometheusSource& window : windows)
+    if (const auto done = read_prometheus(fabric, window, ask, into); !done)
+      return pass_on(done, outside_text(*of_.prometheus));
+  return {};
+}
+
+Result<void> CounterSource::read_server(const Fabric& fabric, counters::CounterTable& into) const {
+  WEFT_TRY(auto from, server_source());
+  return ask_server(fabric, {std::move(from)}, into);
+}
+
+Result<void> CounterSource::read_corrected(const Fabric& fabric, std::chrono::hours past,
+                                           counters::CounterTable& into) const {
+  if (!of_.prometheus) return read(fabric, into);
+  WEFT_TRY(auto from, server_source());
+  from.window = std::min<Nanoseconds>(from.window, kShortWindow);
+  for (counters::MetricPreset& preset : from.presets)
+    std::erase_if(preset.rules, [](const counters::MetricRule& rule) {
+      using enum counters::PortCounter;
+      const auto counter = rule.key.counter;
+      return counter != fec_corrected && counter != fec_bits && counter != fec_codewords &&
+             counter != link_events;
+    });
+  std::erase_if(from.presets, [](const counters::MetricPreset& preset) {
+    return std::ranges::none_of(preset.rules, [](const counters::MetricRule& rule) {
+      return rule.key.counter != counters::PortCounter::link_events;
+    });
+  });
+  if (from.presets.empty())
+    return fail(
+        ErrorKind::usage,
+        "no metric of corrected errors is named: counters: {{metrics: {{fec_corrected: METRIC}}}} in the "
+        "fabric file");
+  std::vector<counters::PrometheusSource> windows;
+  for (auto back = past; back.count() >= 0; back -= kEvery) {
+    windows.push_back(from);
+    windows.back().offset = back;
+  }
+  return ask_server(fabric, std::move(windows), into);
 }
 
 Result<void> CounterSource::read_exec(const Fabric& fabric, counters::CounterTable& into) const {
@@ -156,7 +206,7 @@ Result<void> CounterSource::read(const Fabric& fabric, counters::CounterTable& i
 }
 
 std::vector<ChannelCount> counted(const Fabric& fabric, counters::CounterTable& table) {
-  const auto found = counters::channel_counts(fabric, table, counters::histories(fabric, table));
+  const auto found = counters::channel_counts(fabric, table);
   print_stderr("note: counters: {} series, {} counts of errors over a window\n", table.series().size(),
                found.size());
   const auto passed = table.unplaced.count + table.doubled.count + table.refused.count;

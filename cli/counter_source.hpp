@@ -4,6 +4,7 @@
 
 #include "cli/options.hpp"
 #include "collectors/counters/counter_series.hpp"
+#include "collectors/counters/prometheus.hpp"
 #include "topology/findings/channel_count.hpp"
 
 namespace weft::cli {
@@ -24,11 +25,18 @@ class CounterSource {
   /// The commands alone: before a sweep, so that what comes after has something to be held against.
   Result<void> read_before(const Fabric& fabric, counters::CounterTable& into) const;
 
+  /// What tells of corrected errors, of all of that past: of a server every two hours, oldest first.
+  Result<void> read_corrected(const Fabric& fabric, std::chrono::hours past,
+                              counters::CounterTable& into) const;
+
   CounterSource() = default;
 
  private:
   Result<void> read_exec(const Fabric& fabric, counters::CounterTable& into) const;
   Result<void> read_server(const Fabric& fabric, counters::CounterTable& into) const;
+  Result<void> ask_server(const Fabric& fabric, std::vector<counters::PrometheusSource> windows,
+                          counters::CounterTable& into) const;
+  Result<counters::PrometheusSource> server_source() const;
   std::string file_, node_;
   files::CounterSources of_;
 };

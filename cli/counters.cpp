@@ -7,34 +7,98 @@
 #include "cli/counter_source.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "collectors/counters/corrected_trend.hpp"
 #include "collectors/counters/counter_check.hpp"
+#include "collectors/counters/pause_origin.hpp"
 
 namespace weft::cli {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr std::array<Command, 1> kWords{{
+constexpr int kMinDaysBack = 1, kUsualDaysBack = 7, kMaxDaysBack = 60;
+constexpr std::array<Command, 3> kWords{{
     {"check", "which ports have which counters, and what belongs to no port", counters_check_command,
      counters_check_options},
+    {"degrading", "ports whose corrected errors rise towards loss", counters_degrading_command,
+     counters_degrading_options},
+    {"pauses", "who began the pause frames of a fabric", counters_pauses_command, counters_pauses_options},
 }};
 constexpr const char* kExamples =
     "  weft counters check --fabric cluster.yaml --prometheus http://prometheus:9090\n"
-    "  weft counters check --fabric cluster.yaml --counters counters.jsonl\n";
+    "  weft counters check --fabric cluster.yaml --counters counters.jsonl\n"
+    "  weft counters degrading --fabric cluster.yaml --counters counters.jsonl\n"
+    "  weft counters pauses --fabric cluster.yaml --counters counters.jsonl\n";
 
-Result<int> check(const po::variables_map& values) {
+/// A fabric and where its counters are read.
+struct Site {
+  files::FabricFile file;
+  CounterSource source;
+};
+
+Result<Site> site_of(const po::variables_map& values) {
   const auto file = text_option(values, "fabric");
   if (!file) return fail(ErrorKind::usage, "--fabric FABRIC.yaml is missing");
-  WEFT_TRY(const auto fabric, load_fabric_file(*file));
-  WEFT_TRY(const auto source, CounterSource::open(values, fabric.counters));
+  WEFT_TRY(auto fabric, load_fabric_file(*file));
+  WEFT_TRY(auto source, CounterSource::open(values, fabric.counters));
   if (!source.is_there())
     return fail(ErrorKind::usage,
                 "no counters are named: --counters FILE, --prometheus URL, or counters: in the fabric file");
+  return Site{std::move(fabric), std::move(source)};
+}
+
+Result<int> check(const po::variables_map& values) {
+  WEFT_TRY(const auto site, site_of(values));
+  const Fabric& fabric = site.file.fabric;
   counters::CounterTable table;
-  WEFT_TRY_VOID(source.read(fabric.fabric, table));
-  const auto histories = counters::histories(fabric.fabric, table);
-  const auto found = counters::check_counters(fabric.fabric, table, histories);
-  fmt::print("{}", counters::check_text(fabric.fabric, table, found, kColumns));
+  WEFT_TRY_VOID(site.source.read(fabric, table));
+  const auto found = counters::check_counters(fabric, table);
+  fmt::print("{}", counters::check_text(fabric, table, found, kColumns));
   return counters::all_is_well(table, found) ? kExitHealthy : kExitDegraded;
+}
+
+Result<int> degrading(const po::variables_map& values) {
+  const int days = values["days"].as<int>();
+  if (days < kMinDaysBack || days > kMaxDaysBack)
+    return fail(ErrorKind::usage, "--days: expected {} to {}, found {}", kMinDaysBack, kMaxDaysBack, days);
+  WEFT_TRY(const auto site, site_of(values));
+  const Fabric& fabric = site.file.fabric;
+  counters::CounterTable table;
+  WEFT_TRY_VOID(site.source.read_corrected(fabric, std::chrono::hours(24 * days), table));
+  const auto trends = counters::port_trends(fabric, table);
+  if (trends.empty())
+    return fail(
+        ErrorKind::absent,
+        "no port tells of corrected errors (fec_corrected, fec_bits) over a day: is there more of the past?");
+  fmt::print("{}", counters::trends_text(fabric, table, trends, kColumns));
+  return trends.front().trend.degrading ? kExitDegraded : kExitHealthy;
+}
+
+Result<int> pauses(const po::variables_map& values) {
+  WEFT_TRY(const auto site, site_of(values));
+  const Fabric& fabric = site.file.fabric;
+  counters::CounterTable table;
+  WEFT_TRY_VOID(site.source.read(fabric, table));
+  const auto by_priority = counters::port_pauses(fabric, table);
+  if (by_priority.empty())
+    return fail(ErrorKind::absent, "no port tells of pause frames (pause_in, pause_out) in two readings");
+  bool are_some = false;
+  for (const auto& [priority, ports] : by_priority) {
+    const auto origins = counters::pause_origins(fabric, ports);
+    are_some = are_some || !origins.empty();
+    fmt::print("{}: {}\n{}", priority ? fmt::format("priority {}", *priority) : "all priorities",
+               origins.empty() ? "no pauses that count" : "pauses began here",
+               counters::pause_text(fabric, origins, kColumns));
+  }
+  return are_some ? kExitDegraded : kExitHealthy;
+}
+
+template <class Run>
+int run_parsed(const OptionParser& parser, const Arguments& arguments, Run run) {
+  const auto values = parser.parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto status = run(*values);
+  return status ? *status : report(status.error());
 }
 
 }  // namespace
@@ -63,12 +127,42 @@ OptionParser counters_check_options() {
 }
 
 int counters_check_command(const Arguments& arguments) {
-  const auto parser = counters_check_options();
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto status = check(*values);
-  return status ? *status : report(status.error());
+  return run_parsed(counters_check_options(), arguments, check);
+}
+
+OptionParser counters_degrading_options() {
+  OptionParser parser(
+      "weft counters degrading --fabric FABRIC.yaml [--counters FILE | --prometheus URL]",
+      "Names ports whose corrected errors rise from day to day, with the days until frames are lost. A daily "
+      "cycle, a step and another level than that of other ports are none. Exit status 1: there are some.",
+      kExamples);
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
+                                 "the fabric file; its `counters` say where to read")(
+      "days", po::value<int>()->default_value(kUsualDaysBack)->value_name("N"),
+      "how far back a Prometheus is asked: 1 to 60");
+  add_counter_options(parser.options());
+  return parser;
+}
+
+int counters_degrading_command(const Arguments& arguments) {
+  return run_parsed(counters_degrading_options(), arguments, degrading);
+}
+
+OptionParser counters_pauses_options() {
+  OptionParser parser(
+      "weft counters pauses --fabric FABRIC.yaml [--counters FILE | --prometheus URL]",
+      "Follows pause frames hop by hop, from ports that stood to who began: a host that does not take what "
+      "comes, a "
+      "port of a switch, or switches that stop each other in a ring. Exit status 1: there are some.",
+      kExamples);
+  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
+                                 "the fabric file; its `counters` say where to read");
+  add_counter_options(parser.options());
+  return parser;
+}
+
+int counters_pauses_command(const Arguments& arguments) {
+  return run_parsed(counters_pauses_options(), arguments, pauses);
 }
 
 }  // namespace weft::cli

@@ -1,4 +1,5 @@
-// `weft counters check`: whether the counters of a fabric's ports are read as they should be.
+// `weft counters`: whether the counters of a fabric's ports are read as they should be (`check`), whose
+// corrected errors rise (`degrading`), and who began pauses (`pauses`).
 #pragma once
 
 #include "cli/words.hpp"
@@ -9,5 +10,9 @@ const WordGroup& counters_words();
 int counters_command(const Arguments& arguments);
 OptionParser counters_check_options();
 int counters_check_command(const Arguments& arguments);
+OptionParser counters_degrading_options();
+int counters_degrading_command(const Arguments& arguments);
+OptionParser counters_pauses_options();
+int counters_pauses_command(const Arguments& arguments);
 
 }  // namespace weft::cli

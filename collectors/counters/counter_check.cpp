@@ -53,20 +53,13 @@ std::string trouble(const Fabric& fabric, const CounterTable& table, const Serie
   return "";
 }
 
-/// Errors that grow, and nothing of the port that says of how many: they weigh nothing. `histories`: those of
-/// a port and source stand together.
-bool lacks_its_share(const std::vector<SeriesHistory>& histories, std::size_t at) {
-  const SeriesHistory& one = histories[at];
+/// Errors that grow, and nothing of the port that says of how many: they weigh nothing.
+bool lacks_its_share(const SeriesHistory& one, std::span<const SeriesHistory> of_port) {
   if (one.key.counter != PortCounter::fcs_errors || one.windows.empty()) return false;
   if (growth(one, one.windows.front().from, one.windows.back().to)->grew == 0) return false;
-  const auto is_beside = [&](const SeriesHistory& other) {
-    return other.port == one.port && other.source == one.source;
-  };
-  std::size_t first = at;
-  while (first > 0 && is_beside(histories[first - 1])) --first;
-  for (std::size_t i = first; i < histories.size() && is_beside(histories[i]); ++i)
-    if (histories[i].key.counter == PortCounter::frames_in && !histories[i].windows.empty()) return false;
-  return true;
+  return std::ranges::none_of(of_port, [](const SeriesHistory& other) {
+    return other.key.counter == PortCounter::frames_in && !other.windows.empty();
+  });
 }
 
 std::string remarks_text(std::string_view title, const Remarks& remarks, std::size_t width) {
@@ -97,36 +90,35 @@ std::string left_out_text(const StepsLeftOut& left, std::size_t width) {
 
 }  // namespace
 
-CounterCheck check_counters(const Fabric& fabric, const CounterTable& table,
-                            const std::vector<SeriesHistory>& histories) {
+CounterCheck check_counters(const Fabric& fabric, CounterTable& table) {
   CounterCheck check;
   std::vector<bool> told(fabric.port_count(), false);
-  std::vector<std::map<PortCounter, std::set<PortId>>> by_source(table.source_count());
-  std::vector<std::set<PortId>> windows(table.source_count());
-  for (std::size_t i = 0; i < histories.size(); ++i) {
-    const SeriesHistory& one = histories[i];
-    told[one.port.value()] = true;
-    by_source[one.source][one.key.counter].insert(one.port);
-    if (!one.windows.empty()) windows[one.source].insert(one.port);
-    add(check.left_out, one.left_out);
-    if (check.troubles.size() == kMaxTroubles) continue;
-    if (auto text = trouble(fabric, table, one); !text.empty()) check.troubles.push_back(std::move(text));
-    if (lacks_its_share(histories, i))
-      check.troubles.push_back(
-          fmt::format("fcs_errors of {} ({}) grow, and no frames_in says of how many: not used",
-                      fabric.name_of(one.port), table.source_name(one.source)));
-  }
-  for (std::uint32_t source = 0; source < table.source_count(); ++source) {
-    SourceCheck of_source{
-        .source = table.source_name(source), .ports = {}, .with_window = windows[source].size()};
-    std::set<PortId> all;
-    for (const auto& [counter, ports] : by_source[source]) {
-      of_source.ports.emplace_back(counter, ports.size());
-      all.insert(ports.begin(), ports.end());
+  std::vector<std::map<PortCounter, std::size_t>> ports(table.source_count());
+  std::vector<std::size_t> all(table.source_count()), with_window(table.source_count());
+  const auto remark = [&](std::string text) {
+    if (!text.empty() && check.troubles.size() < kMaxTroubles) check.troubles.push_back(std::move(text));
+  };
+  each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
+    const auto& [port, source] = std::pair(of_port.front().port, of_port.front().source);
+    told[port.value()] = true;
+    ++all[source];
+    with_window[source] +=
+        std::ranges::any_of(of_port, [](const SeriesHistory& one) { return !one.windows.empty(); });
+    std::set<PortCounter> counters;
+    for (const SeriesHistory& one : of_port) {
+      if (counters.insert(one.key.counter).second) ++ports[source][one.key.counter];
+      add(check.left_out, one.left_out);
+      remark(trouble(fabric, table, one));
+      if (lacks_its_share(one, of_port))
+        remark(fmt::format("fcs_errors of {} ({}) grow, and no frames_in says of how many: not used",
+                           fabric.name_of(one.port), table.source_name(one.source)));
     }
-    of_source.ports_in_all = all.size();
-    check.sources.push_back(std::move(of_source));
-  }
+  });
+  for (std::uint32_t source = 0; source < table.source_count(); ++source)
+    check.sources.push_back({.source = table.source_name(source),
+                             .ports = {ports[source].begin(), ports[source].end()},
+                             .ports_in_all = all[source],
+                             .with_window = with_window[source]});
   for (std::uint32_t p = 0; p < fabric.port_count(); ++p) {
     if (!fabric.port(PortId(p)).link) continue;
     ++check.ports;

@@ -25,8 +25,8 @@ struct CounterCheck {
   std::vector<std::string> troubles;  // a sentence each: units that cannot be, wrong ports
 };
 
-CounterCheck check_counters(const Fabric& fabric, const CounterTable& table,
-                            const std::vector<SeriesHistory>& histories);
+/// The table is sorted.
+CounterCheck check_counters(const Fabric& fabric, CounterTable& table);
 
 /// For people, in lines of `width`; the remarks of the table with it.
 std::string check_text(const Fabric& fabric, const CounterTable& table, const CounterCheck& check,

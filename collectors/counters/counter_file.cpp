@@ -106,7 +106,7 @@ class Reader {
     if (!place.at) return line.error("'at' is missing: when was it read?");
     const auto port = port_of(place);
     if (!port) return into_.unplaced.add(port.error().message), Result<void>();
-    const auto source = into_.source(place.source);
+    const auto source = into_.source(place.source), exporter = into_.exporter(place.source);
     const auto epoch = into_.epoch(place.epoch);
     for (const auto& member : value["counters"].items()) {
       const auto key = parse_counter_key(member.key());
@@ -117,7 +117,9 @@ class Reader {
       if (member.value().is_null()) continue;  // not told
       WEFT_TRY(const auto number, counters.need(member.key()));
       WEFT_TRY(const auto count, number.count<std::uint64_t>());
-      WEFT_TRY_VOID(into_.add(into_.at(*port, *key, source), {*place.at, count, epoch}));
+      CounterSeries& series = into_.at(*port, *key, source);
+      series.exporter = exporter;
+      WEFT_TRY_VOID(into_.add(series, {*place.at, count, epoch}));
       ++used_;
     }
     return {};

@@ -19,8 +19,8 @@ constexpr std::size_t kMaxWindows = 64;  // rows of one counter
 class PortCounts {
  public:
   PortCounts(const Fabric& fabric, const CounterTable& table, std::span<const SeriesHistory> of_port,
-             Nanoseconds newest, std::vector<ChannelCount>& into)
-      : fabric_(fabric), table_(table), of_port_(of_port), newest_(newest), into_(into) {}
+             std::vector<ChannelCount>& into)
+      : fabric_(fabric), table_(table), of_port_(of_port), into_(into) {}
 
   void run() {
     const PortId port = of_port_.front().port;
@@ -37,6 +37,15 @@ class PortCounts {
   const SeriesHistory* find(PortCounter counter) const {
     const auto found = std::ranges::find(of_port_, CounterKey{.counter = counter}, &SeriesHistory::key);
     return found == of_port_.end() ? nullptr : &*found;
+  }
+
+  /// Its exporter first: the diagnosis takes what one exporter tells together (diagnosis::exporter_of).
+  std::string source_text(const SeriesHistory& counted, PortCounter errors) const {
+    const auto& source = table_.source_name(counted.source);
+    const auto& exporter = table_.exporter_name(counted.exporter);
+    const auto what = fmt::format("{} of {}", to_string(errors), fabric_.name_of(counted.port));
+    if (exporter.empty() || exporter == source) return fmt::format("{}: {}", source, what);
+    return fmt::format("{}: {} ({})", exporter, what, source);
   }
 
   /// How many of what the errors are a share of came while these were watched.
@@ -56,14 +65,15 @@ class PortCounts {
     const auto* counted = find(errors);
     if (counted == nullptr || counted->windows.empty()) return;
     const auto& windows = counted->windows;
-    const std::size_t step = (windows.size() + kMaxWindows - 1) / kMaxWindows;
+    const bool is_clean = growth(*counted, windows.front().from, windows.back().to)->grew == 0;
+    if (is_clean && kind == CounterKind::discards) return;
+    const std::size_t step = is_clean ? windows.size() : (windows.size() + kMaxWindows - 1) / kMaxWindows;
     ChannelCount row{.channel = channel,
                      .kind = kind,
                      .gain = gain,
-                     .age = newest_ - windows.back().to,
+                     .age = windows.back().to,  // held against the newest of its source below
                      .period = windows.back().to - windows.back().from,
-                     .source = fmt::format("{}: {} of {}", table_.source_name(counted->source),
-                                           to_string(errors), fabric_.name_of(counted->port))};
+                     .source = source_text(*counted, errors)};
     for (std::size_t first = 0; first < windows.size(); first += step) {
       const std::size_t last = std::min(first + step, windows.size()) - 1;
       const auto grown = growth(*counted, windows[first].from, windows[last].to);
@@ -82,26 +92,23 @@ class PortCounts {
   const Fabric& fabric_;
   const CounterTable& table_;
   std::span<const SeriesHistory> of_port_;
-  const Nanoseconds newest_;
   std::vector<ChannelCount>& into_;
 };
 
 }  // namespace
 
-std::vector<ChannelCount> channel_counts(const Fabric& fabric, const CounterTable& table,
-                                         const std::vector<SeriesHistory>& histories) {
+std::vector<ChannelCount> channel_counts(const Fabric& fabric, CounterTable& table) {
   std::vector<Nanoseconds> newest(table.source_count());
-  for (const SeriesHistory& one : histories)
-    if (!one.windows.empty()) newest[one.source] = std::max(newest[one.source], one.windows.back().to);
+  std::vector<std::uint32_t> sources;  // of each count
   std::vector<ChannelCount> counts;
-  const std::span<const SeriesHistory> all(histories);
-  for (std::size_t begin = 0; begin < all.size();) {
-    std::size_t end = begin + 1;
-    while (end < all.size() && all[end].port == all[begin].port && all[end].source == all[begin].source)
-      ++end;
-    PortCounts(fabric, table, all.subspan(begin, end - begin), newest[all[begin].source], counts).run();
-    begin = end;
-  }
+  each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
+    const auto source = of_port.front().source;
+    for (const SeriesHistory& one : of_port)
+      if (!one.windows.empty()) newest[source] = std::max(newest[source], one.windows.back().to);
+    PortCounts(fabric, table, of_port, counts).run();
+    sources.resize(counts.size(), source);
+  });
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i].age = newest[sources[i]] - counts[i].age;
   return counts;
 }
 

@@ -9,11 +9,11 @@
 
 namespace weft::counters {
 
-/// One observation for each port, source and kind that has a window and what it is a share of: uncorrectable
+/// Observations for each port, source and kind that has a window and what it is a share of: uncorrectable
 /// codewords (of those counted, or else of those that the rate of the link makes), frames with a bad FCS,
-/// errors of any kind where a source has none of the FCS, discards. Zero errors are told, too. Ages are held
-/// against the newest reading of each source: clocks of sources differ. `table`: of these histories.
-std::vector<ChannelCount> channel_counts(const Fabric& fabric, const CounterTable& table,
-                                         const std::vector<SeriesHistory>& histories);
+/// errors of any kind where a source has none of the FCS, discards. One a window, of many windows neighbours
+/// in one; of a counter without an error one for all (of discards none). Ages are held against the newest
+/// window of each source: clocks of sources differ. The table is sorted.
+std::vector<ChannelCount> channel_counts(const Fabric& fabric, CounterTable& table);
 
 }  // namespace weft::counters

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "topology/base/outside_text.hpp"
 #include "topology/base/whole_number.hpp"
@@ -11,15 +12,12 @@ namespace weft::counters {
 namespace {
 
 constexpr std::size_t kMaxRemark = 300;
-constexpr std::uint32_t kMaxSources = 1024;    // more are one: a name is looked for among them for each line
-constexpr std::size_t kMaxEpochs = 4'000'000;  // some for each port; what is beyond says nothing
+constexpr std::uint32_t kMaxSources = 1024;     // more are one: a name is looked for among them for each line
+constexpr std::size_t kMaxEpochs = 4'000'000;   // some for each port; what is beyond says nothing
+constexpr std::size_t kMaxExporters = 200'000;  // one a switch and some; those beyond are taken as one
 constexpr double kTwoTo64 = 18446744073709551616.0;
 
-std::uint64_t id_of(PortId port, CounterKey key, std::uint32_t source) {
-  const std::uint64_t index = key.index ? *key.index + 1U : 0U;
-  return std::uint64_t{port.value()} << 32U | std::uint64_t{source & 0xffffU} << 16U |
-         static_cast<std::uint64_t>(key.counter) << 8U | index;
-}
+constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 }  // namespace
 
@@ -28,11 +26,23 @@ void Remarks::add(std::string_view remark) {
   if (first.size() < kMaxKept) first.push_back(outside_text(remark.substr(0, kMaxRemark)));
 }
 
+/// What one source has of a port is a chain: some 200 series at most, with all bins, lanes and priorities.
+void CounterTable::chain(std::uint32_t series) {
+  const CounterSeries& one = series_[series];
+  const auto [first, is_new] =
+      first_.try_emplace(std::uint64_t{one.port.value()} << 32U | one.source, series);
+  next_.push_back(is_new ? kNone : std::exchange(first->second, series));
+}
+
 CounterSeries& CounterTable::at(PortId port, CounterKey key, std::uint32_t source) {
-  const auto [found, is_new] =
-      found_.try_emplace(id_of(port, key, source), static_cast<std::uint32_t>(series_.size()));
-  if (is_new) series_.push_back({.port = port, .key = key, .source = source});
-  return series_[found->second];
+  if (next_.empty())
+    for (std::uint32_t i = 0; i < series_.size(); ++i) chain(i);
+  const auto first = first_.find(std::uint64_t{port.value()} << 32U | source);
+  for (auto i = first == first_.end() ? kNone : first->second; i != kNone; i = next_[i])
+    if (series_[i].key == key) return series_[i];
+  series_.push_back({.port = port, .key = key, .source = source});
+  chain(static_cast<std::uint32_t>(series_.size() - 1));
+  return series_.back();
 }
 
 Result<void> CounterTable::add(CounterSeries& series, CounterPoint point) {
@@ -62,13 +72,24 @@ std::uint32_t CounterTable::epoch(const EpochWords& words) {
   return number;
 }
 
+std::uint32_t CounterTable::exporter(std::string_view name) {
+  auto harmless = outside_text(name.substr(0, kMaxRemark));
+  if (harmless.empty()) return 0;
+  if (const auto found = exporter_numbers_.find(harmless); found != exporter_numbers_.end())
+    return found->second;
+  if (exporters_.size() > kMaxExporters) return static_cast<std::uint32_t>(exporters_.size() - 1);
+  exporters_.push_back(harmless);
+  const auto number = static_cast<std::uint32_t>(exporters_.size() - 1);
+  exporter_numbers_.emplace(std::move(harmless), number);
+  return number;
+}
+
 void CounterTable::sort() {
   std::ranges::sort(series_, {}, [](const CounterSeries& one) {
     return std::tuple(one.port.value(), one.source, one.key);
   });
-  found_.clear();
-  for (std::uint32_t i = 0; i < series_.size(); ++i)
-    found_.emplace(id_of(series_[i].port, series_[i].key, series_[i].source), i);
+  first_.clear();
+  next_.clear();
 }
 
 Result<PortId> port_named(const Fabric& fabric, std::string_view node, std::string_view port) {

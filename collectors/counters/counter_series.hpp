@@ -26,8 +26,9 @@ struct CounterPoint {
 struct CounterSeries {
   PortId port;
   CounterKey key;
-  std::uint32_t source = 0;  // of CounterTable::sources
-  bool narrow = false;       // 32 bits, as its source says
+  std::uint32_t source = 0;    // of CounterTable::sources
+  std::uint32_t exporter = 0;  // of CounterTable::exporter; 0: it is not told
+  bool narrow = false;         // 32 bits, as its source says
   std::vector<CounterPoint> points = {};
 };
 
@@ -59,6 +60,9 @@ class CounterTable {
   Result<void> add(CounterSeries& series, CounterPoint point);
   std::uint32_t source(std::string_view name);
   std::uint32_t epoch(const EpochWords& words);
+  /// The program that tells of a series, all of whose counters may be false together.
+  std::uint32_t exporter(std::string_view name);
+  const std::string& exporter_name(std::uint32_t exporter) const { return exporters_[exporter]; }
 
   const std::vector<CounterSeries>& series() const { return series_; }
   const std::string& source_name(std::uint32_t source) const { return sources_[source]; }
@@ -73,10 +77,14 @@ class CounterTable {
   Remarks refused;   // values and lines that cannot be
 
  private:
+  void chain(std::uint32_t series);
   std::vector<CounterSeries> series_;
-  std::unordered_map<std::uint64_t, std::uint32_t> found_;
+  std::unordered_map<std::uint64_t, std::uint32_t> first_;  // series of a port and source
+  std::vector<std::uint32_t> next_;  // by series: another of its port and source; empty: to be made anew
   std::vector<std::string> sources_;
   std::map<EpochWords, std::uint32_t> epochs_;
+  std::vector<std::string> exporters_{""};
+  std::unordered_map<std::string, std::uint32_t> exporter_numbers_;
   std::size_t points_ = 0;
 };
 

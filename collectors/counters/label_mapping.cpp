@@ -123,10 +123,22 @@ Result<PortId> LabelledPorts::look_up(std::string_view node, std::string_view po
 }
 
 Result<PortId> LabelledPorts::find(std::string_view node, std::string_view port) {
+  if (next_ < in_order_.size()) {
+    const std::string_view words = in_order_[next_]->first;
+    if (words.size() == node.size() + 1 + port.size() && words.starts_with(node) && words.ends_with(port) &&
+        words[node.size()] == '\n')
+      return in_order_[next_++]->second.port;
+  }
   auto words = fmt::format("{}\n{}", node, port);
-  if (const auto known = found_.find(words); known != found_.end()) return known->second;
+  if (const auto known = found_.find(words); known != found_.end()) {
+    next_ = known->second.order + 1;
+    return known->second.port;
+  }
   auto port_id = look_up(node, port);
-  if (found_.size() < kMaxLookedUp) found_.emplace(std::move(words), port_id);
+  if (found_.size() >= kMaxLookedUp) return port_id;
+  const auto added = found_.emplace(std::move(words), Found{port_id, in_order_.size()}).first;
+  in_order_.push_back(&*added);
+  next_ = in_order_.size();
   return port_id;
 }
 

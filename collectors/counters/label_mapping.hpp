@@ -45,12 +45,20 @@ class LabelledPorts {
   /// A node's value may end with a port of TCP or a domain: leaf1.example.net:9100 is leaf1. Error
   /// (not_found).
   Result<PortId> find(std::string_view node, std::string_view port);
+  /// A server tells the ports of each metric in one order: names are held against the next one first.
+  void begin_metric() { next_ = 0; }
 
  private:
   Result<PortId> look_up(std::string_view node, std::string_view port) const;
   const Fabric& fabric_;
   const std::map<std::string, std::string> renames_;
-  std::unordered_map<std::string, Result<PortId>> found_;
+  struct Found {
+    Result<PortId> port;
+    std::size_t order = 0;  // of in_order_
+  };
+  std::unordered_map<std::string, Found> found_;  // by node, a line break, port
+  std::vector<const std::pair<const std::string, Found>*> in_order_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace weft::counters

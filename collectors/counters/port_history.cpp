@@ -215,6 +215,7 @@ class PortSteps {
     SeriesHistory history{.port = series.read->port,
                           .key = series.read->key,
                           .source = series.read->source,
+                          .exporter = series.read->exporter,
                           .windows = {},
                           .left_out = {.contradicted = series.contradicted}};
     const bool narrow = series.read->narrow || std::ranges::count(series.steps, Step::wrapped) > 0;
@@ -285,22 +286,19 @@ std::vector<SeriesHistory> port_history(std::span<const CounterSeries> of_one_po
   return PortSteps(of_one_port, rate).run();
 }
 
-std::vector<SeriesHistory> histories(const Fabric& fabric, CounterTable& table) {
+void each_history(const Fabric& fabric, CounterTable& table,
+                  const std::function<void(std::span<const SeriesHistory>)>& take) {
   table.sort();
   const std::span<const CounterSeries> all(table.series());
-  std::vector<SeriesHistory> found;
-  found.reserve(all.size());
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin + 1;
     while (end < all.size() && all[end].port == all[begin].port && all[end].source == all[begin].source)
       ++end;
     const auto link = fabric.port(all[begin].port).link;
-    auto of_port = port_history(all.subspan(begin, end - begin),
-                                link ? std::optional(fabric.link(*link).rate) : std::nullopt);
-    std::ranges::move(of_port, std::back_inserter(found));
+    take(port_history(all.subspan(begin, end - begin),
+                      link ? std::optional(fabric.link(*link).rate) : std::nullopt));
     begin = end;
   }
-  return found;
 }
 
 std::optional<Growth> growth(const SeriesHistory& history, Nanoseconds from, Nanoseconds to) {

@@ -4,6 +4,7 @@
 // Nothing is divided: a rate is for those to make who know what the window is for. Pure.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -37,7 +38,7 @@ struct StepsLeftOut {
 struct SeriesHistory {
   PortId port;
   CounterKey key;
-  std::uint32_t source = 0;
+  std::uint32_t source = 0, exporter = 0;
   std::vector<CounterWindow> windows;
   std::uint64_t wraps = 0;  // of 32 bits, in the windows
   StepsLeftOut left_out;
@@ -53,8 +54,10 @@ inline constexpr Nanoseconds kMinWindow = std::chrono::milliseconds(100);
 std::vector<SeriesHistory> port_history(std::span<const CounterSeries> of_one_port,
                                         std::optional<Bandwidth> rate);
 
-/// Of a whole table, which is sorted for it.
-std::vector<SeriesHistory> histories(const Fabric& fabric, CounterTable& table);
+/// Of a whole table, which is sorted for it: those of one port by one source at a time, for all together are
+/// more than their readings.
+void each_history(const Fabric& fabric, CounterTable& table,
+                  const std::function<void(std::span<const SeriesHistory>)>& take);
 
 /// What a series grew by from `from` to `to` by the windows that lie in it whole, and how long these are;
 /// absent: none does.

@@ -17,20 +17,12 @@ struct PrometheusSource {
   std::string match = {};                         // label matchers beside, as job="switches"
   Nanoseconds window = std::chrono::minutes(10);  // how far back: some scrapes
   std::map<std::string, std::string> renames = {};
+  Nanoseconds offset = {};  // the window ends that long ago
 };
 
 /// All counters of all presets. A metric that the server does not have is no error. Errors: those of `ask`;
 /// invalid_input: no answer of a Prometheus, or too large a one.
 Result<void> read_prometheus(const Fabric& fabric, const PrometheusSource& source, const AskPrometheus& ask,
                              CounterTable& into);
-
-struct PrometheusSeries {
-  std::map<std::string, std::string, std::less<>> labels;
-  std::vector<std::pair<Nanoseconds, double>> points;
-};
-/// Reads the answer to a query with a range selector, series by series. Errors (invalid_input): it is none,
-/// the server's own words, or those of `take`.
-Result<void> read_matrix(std::string_view answer,
-                         const std::function<Result<void>(const PrometheusSeries&)>& take);
 
 }  // namespace weft::counters

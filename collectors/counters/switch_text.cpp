@@ -89,7 +89,12 @@ class SwitchReader {
  public:
   SwitchReader(const Fabric& fabric, std::string_view name, std::string_view node, Nanoseconds at,
                CounterTable& into)
-      : fabric_(fabric), node_(node), at_(at), into_(into), source_(into.source(name)) {}
+      : fabric_(fabric),
+        node_(node),
+        at_(at),
+        into_(into),
+        source_(into.source(name)),
+        exporter_(into.exporter(name)) {}
 
   Result<SwitchForm> read(const json& root) {
     const auto form = form_of(root);
@@ -174,7 +179,9 @@ class SwitchReader {
         if (!found) return into_.unplaced.add(found.error().message), Result<void>();
         place = *found;
       }
-      WEFT_TRY_VOID(into_.add(into_.at(*place, *key, source_), {at_, *count, 0}));
+      CounterSeries& series = into_.at(*place, *key, source_);
+      series.exporter = exporter_;
+      WEFT_TRY_VOID(into_.add(series, {at_, *count, 0}));
       ++used_;
     }
     return {};
@@ -184,7 +191,7 @@ class SwitchReader {
   std::string_view node_;
   const Nanoseconds at_;
   CounterTable& into_;
-  const std::uint32_t source_;
+  const std::uint32_t source_, exporter_;
   std::size_t used_ = 0;
 };
 

@@ -4,6 +4,9 @@
 int main(int argc, char** argv) {
   constexpr weft::bench::Piece kPieces[] = {{"fused", weft::bench::counters::measure_fused},
                                             {"healthy", weft::bench::counters::measure_healthy},
-                                            {"contradicted", weft::bench::counters::measure_contradicted}};
+                                            {"contradicted", weft::bench::counters::measure_contradicted},
+                                            {"false_exporter", weft::bench::counters::measure_false_exporter},
+                                            {"warn", weft::bench::counters::measure_warnings},
+                                            {"pauses", weft::bench::counters::measure_pauses}};
   return weft::bench::run_pieces("counters", kPieces, argc, argv);
 }

@@ -7,6 +7,9 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <cmath>
+#include <map>
+#include <mutex>
 #include <thread>
 
 #include "cli/counters.hpp"
@@ -176,6 +179,77 @@ TEST(CountersCheck, ReadsDebiansPrometheusAndNodeExporter) {
   EXPECT_EQ(check(fabric, {}).status, 69) << "it is gone";
 }
 
+/// Corrected codewords of two ports of 400 Gb/s, an hour apart; leaf1/p4 rises in the last days.
+std::string corrected_hours() {
+  std::string text = "{\"schema\":\"weft.counters/1\",\"source\":\"phy\"}\n";
+  const double codewords = 78.125e6 * 3600;
+  std::map<std::string, double> corrected;
+  for (int hour = 0; hour < 300; ++hour)
+    for (const std::string port : {"leaf1/p3", "leaf1/p4"}) {
+      const double rises = port == "leaf1/p4" ? 0.6 * std::max(hour - 200, 0) / 24 : 0;
+      corrected[port] += codewords * -std::expm1(-5440 * std::pow(10, -8 + rises));
+      text += fmt::format(
+          R"({{"at":"2026-11-{:02}T{:02}:00:00Z","port":"{}","counters":{{"fec_codewords":{:.0f},"fec_corrected":{:.0f}}}}})"
+          "\n",
+          1 + hour / 24, hour % 24, port, codewords * (hour + 1), corrected[port]);
+    }
+  return text;
+}
+
+TEST(CountersDegrading, NamesThePortWhoseCorrectedErrorsRiseAndTheDaysThatAreLeft) {
+  const ScratchFile fabric(kFabric), counters(corrected_hours());
+  const Arguments words{"--fabric", fabric.path(), "--counters", counters.path()};
+  const auto outcome = call(counters_degrading_command, words);
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 2 ports are degrading"));
+  EXPECT_THAT(outcome.out, HasSubstr("leaf1/p4"));
+  EXPECT_EQ(outcome.out.find("leaf1/p3"), std::string::npos);
+}
+
+TEST(CountersDegrading, AsksAServerForRawSamplesOfThePast) {
+  std::mutex one_at_a_time;
+  std::vector<std::string> asked;
+  const Server empty([&](const auto& request, auto& response) {
+    const std::lock_guard lock(one_at_a_time);
+    asked.push_back(request.get_param_value("query"));
+    response.set_content(R"({"status":"success","data":{"resultType":"matrix","result":[]}})",
+                         "application/json");
+  });
+  const ScratchFile fabric(kFabric + "counters: {prometheus: \"" + empty.url() +
+                           "\", metrics: {fec_corrected: fixed, frames_in: frames}}\n");
+  const auto outcome = call(counters_degrading_command, {"--fabric", fabric.path(), "--days", "1"});
+  EXPECT_EQ(outcome.status, 69) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("no port tells of corrected errors"));
+  ASSERT_EQ(asked.size(), 13u) << "each two hours of a day";
+  EXPECT_EQ(asked.front(), "fixed{}[120000ms] offset 86400s");
+  EXPECT_EQ(asked.back(), "fixed{}[120000ms]");
+}
+
+TEST(CountersDegrading, RefusesWhatMakesNoSense) {
+  const ScratchFile fabric(kFabric);
+  EXPECT_THAT(call(counters_degrading_command, {"--fabric", fabric.path(), "--prometheus", "http://x"}).err,
+              HasSubstr("no metric of corrected errors is named"));
+  for (const char* days : {"0", "61", "-1", "x"})
+    EXPECT_EQ(call(counters_degrading_command, {"--fabric", fabric.path(), "--days", days}).status, 64)
+        << days;
+}
+
+TEST(CountersPauses, LeadToTheHostThatDoesNotTakeWhatComes) {
+  std::string text = "{\"schema\":\"weft.counters/1\",\"source\":\"snmp\"}\n";
+  for (int minute = 0; minute < 3; ++minute)
+    for (const auto& [port, counter] :
+         {std::pair("leaf1/p1", "pause_in.3"), std::pair("leaf1/p3", "pause_out.3"),
+          std::pair("spine1/p1", "pause_in.3")})
+      text += fmt::format(R"({{"at":"2026-11-28T05:0{}:00Z","port":"{}","counters":{{"{}":{}}}}})"
+                          "\n",
+                          minute, port, counter, 10'000 * minute);
+  const ScratchFile fabric(kFabric), counters(text);
+  const auto outcome =
+      call(counters_pauses_command, {"--fabric", fabric.path(), "--counters", counters.path()});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("priority 3: pauses began here\nhost1 does not take what comes"));
+}
+
 TEST(DiagnoseWithCounters, TellsHowManyCountsItHas) {
   const ScratchFile fabric(kFabric);
   const ScratchFile counters(
@@ -186,30 +260,37 @@ TEST(DiagnoseWithCounters, TellsHowManyCountsItHas) {
   EXPECT_THAT(outcome.err, HasSubstr("1 series, 1 counts of errors over a window"));
 }
 
-/// Readings of leaf1/p3, a minute apart: both layers count errors in each minute, or in the first alone.
-std::string readings(bool always) {
-  std::string text = "{\"schema\":\"weft.counters/1\",\"source\":\"script\"}\n";
+/// Readings of leaf1/p3, a minute apart: both layers count errors in each minute, or in the first alone;
+/// each by a source of its own, or both by one.
+std::string readings(bool always, bool two_sources) {
+  std::string text = "{\"schema\":\"weft.counters/1\",\"source\":\"phy\"}\n";
   for (std::uint64_t minute = 0; minute < 50; ++minute) {
     const std::uint64_t bad = always ? minute : std::min<std::uint64_t>(minute, 1) * 49;
-    text += fmt::format(
-        R"({{"at":"2026-11-28T05:{:02}:00Z","port":"leaf1/p3","counters":{{"frames_in":{},"fcs_errors":{},)"
-        R"("fec_codewords":{},"fec_uncorrectable":{}}}}})",
-        minute, 100'000'000 * minute, 10 * bad, 4'687'500'000 * minute, 60 * bad);
-    text += '\n';
+    const auto add = [&](const char* source, const std::string& counters) {
+      text += fmt::format(
+          R"({{"at":"2026-11-28T05:{:02}:00Z","source":"{}","port":"leaf1/p3","counters":{{{}}}}})", minute,
+          source, counters);
+      text += '\n';
+    };
+    add(two_sources ? "mac" : "phy",
+        fmt::format(R"("frames_in":{},"fcs_errors":{})", 100'000'000 * minute, 10 * bad));
+    add("phy", fmt::format(R"("fec_codewords":{},"fec_uncorrectable":{})", 4'687'500'000 * minute, 60 * bad));
   }
   return text;
 }
 
-TEST(DiagnoseWithCounters, ErrorsOfOneMinuteAloneNameNothingAndThoseOfEachMinuteDo) {
+TEST(DiagnoseWithCounters, ErrorsOfEachMinuteByTwoSourcesNameAndThoseOfOneMinuteOrOneSourceDoNot) {
   const ScratchFile fabric(kFabric);
-  for (const bool always : {true, false}) {
-    const ScratchFile counters(readings(always));
+  for (const auto& [always, two_sources] :
+       {std::pair(true, true), std::pair(false, true), std::pair(true, false)}) {
+    const ScratchFile counters(readings(always, two_sources));
     const auto outcome = call(diagnose_command, {"--fabric", fabric.path(), "--counters", counters.path()});
     EXPECT_EQ(
         outcome.out.find("confidence") != std::string::npos || outcome.out.find("CONF") != std::string::npos,
-        always)
+        always && two_sources)
         << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr(always ? "in 49 of 49 windows" : "in 1 of 49 windows"));
+    EXPECT_EQ(outcome.out.find("one exporter") != std::string::npos, !two_sources && always) << outcome.out;
   }
 }
 

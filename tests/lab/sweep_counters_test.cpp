@@ -15,16 +15,20 @@ namespace {
 constexpr const char* kFabric = "fabric: small\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n";
 
 /// Four readings of spine1/p1, a minute apart, of a link of 50 Mbit/s: by the frames 1.3 in 10,000 are bad,
-/// and where `coding`, so are as many by the codewords.
+/// and where `coding`, so are as many by the codewords, which another source tells of.
 std::string readings(bool coding) {
   std::string text = "{\"schema\":\"weft.counters/1\",\"source\":\"script\"}\n";
   for (int minute = 0; minute < 4; ++minute) {
     text += fmt::format(
         R"({{"at":"2026-11-28T07:0{}:00Z","port":"spine1/p1","counters":{{"frames_in":{},"fcs_errors":{})",
         minute, 30'000 * minute + 5, 4 * minute);
-    if (coding)
-      text += fmt::format(R"(,"fec_codewords":{},"fec_uncorrectable":{})", 586'000 * minute, 5 * minute);
     text += "}}\n";
+    if (coding)
+      text += fmt::format(
+          R"({{"at":"2026-11-28T07:0{}:00Z","source":"phy","port":"spine1/p1","counters":{{"fec_codewords":{},)"
+          R"("fec_uncorrectable":{}}}}})"
+          "\n",
+          minute, 586'000 * minute, 5 * minute);
   }
   return text;
 }

@@ -97,10 +97,10 @@ class ComparedSite {
         if (is_slow && cause == Cause::loss) run.flows[i].delivered *= left;
       }
   }
-  void add_trip(compare::MeasuredRun& run, std::uint32_t src, std::uint32_t dst, double noise) const {
+  void add_trip(compare::MeasuredRun& run, std::uint32_t src, std::uint32_t dst, double factor) const {
     compare::RoundTrip trip{.path = path(run, src, dst), .size = Bytes(128), .packets = 1000};
     trip.hops = trip.path.size();
-    trip.p50 = (10e-6 + of_hosts + (static_cast<double>(trip.hops) - 2) * (1e-6 + delay)) * noise;
+    trip.p50 = (10e-6 + of_hosts + (static_cast<double>(trip.hops) - 2) * (1e-6 + delay)) * factor;
     for (const std::uint32_t channel : trip.path) trip.p50 += run.channels[channel] == slow ? of_channel : 0;
     trip.p99 = 2 * trip.p50;
     run.trips.push_back(std::move(trip));

@@ -133,30 +133,46 @@ class Series {
   std::vector<But> but_;
 };
 
-struct Counters {
-  std::vector<Series> all;    // one a layer
-  bool contradicted = false;  // another source of a layer says otherwise
+/// A counter by one source.
+struct Told {
+  CounterLayer layer = CounterLayer::coding;
+  std::string_view exporter;
+  Series series;
 };
 
-/// Of each layer the source that says the largest loss. One that reads zero beside it may be stuck, or of
-/// another port: it does not speak for health then, and what is said is not sure any more.
-Counters counters_of(std::span<const ChannelCount> counts) {
+std::vector<Told> all_told(std::span<const ChannelCount> counts) {
   using Key = std::tuple<CounterLayer, CounterKind, std::string_view>;
   std::map<Key, std::vector<const ChannelCount*>> by_source;
   for (const ChannelCount& count : counts)
     if (why_unusable(count) == nullptr)
       by_source[{*layer_of(count.kind), count.kind, count.source}].push_back(&count);
-  std::map<CounterLayer, std::vector<Series>> by_layer;
-  for (auto& [key, rows] : by_source) by_layer[std::get<0>(key)].emplace_back(std::move(rows));
-  Counters made;
-  for (auto& [layer, sources] : by_layer) {
-    const auto most = std::ranges::max_element(
-        sources, {}, [](const Series& one) { return std::pair(one.implied(), one.units()); });
-    for (const Series& other : sources)
-      made.contradicted = made.contradicted || (&other != &*most && other.contradicts(most->implied()));
-    made.all.push_back(std::move(*most));
+  std::vector<Told> all;
+  for (auto& [key, rows] : by_source)
+    all.push_back({std::get<0>(key), exporter_of(*rows.front()), Series(std::move(rows))});
+  return all;
+}
+
+/// Of each layer, among those for which `wanted` holds, the source that says the largest loss. One that reads
+/// zero beside it may be stuck, or of another port: it does not speak for health then.
+template <class Wanted>
+std::vector<const Told*> largest(std::span<const Told> all, Wanted wanted) {
+  std::map<CounterLayer, const Told*> by_layer;
+  const auto says = [](const Told& told) { return std::pair(told.series.implied(), told.series.units()); };
+  for (const Told& told : all) {
+    if (!wanted(told)) continue;
+    const Told*& most = by_layer[told.layer];
+    if (most == nullptr || says(*most) < says(told)) most = &told;
   }
-  return made;
+  std::vector<const Told*> found;
+  for (const auto& [layer, told] : by_layer) found.push_back(told);
+  return found;
+}
+std::vector<const Told*> largest(std::span<const Told> all) {
+  return largest(all, [](const Told&) { return true; });
+}
+
+bool is_independent(const Told& a, const Told& b) {
+  return a.layer != b.layer && (a.exporter.empty() || a.exporter != b.exporter);
 }
 
 /// Hazards with the width of each on a logarithmic scale.
@@ -167,13 +183,13 @@ struct Point {
 using Points = std::vector<Point>;
 
 /// A few a decade, and many about what each counter says, where its likelihood is narrow.
-Points points(double from, double to, std::span<const Series> about) {
+Points points(double from, double to, std::span<const Told* const> about) {
   std::vector<double> at;
   const double step = std::pow(10.0, 1.0 / kPointsADecade);
   for (double h = from; h < to * (1 + 1e-9); h *= step) at.push_back(h);
-  for (const Series& series : about)
+  for (const Told* const told : about)
     for (int i = -kFineReach; i <= kFineReach; ++i)
-      if (const double h = series.implied() * std::pow(10.0, static_cast<double>(i) / kFinePoints);
+      if (const double h = told->series.implied() * std::pow(10.0, static_cast<double>(i) / kFinePoints);
           h > from && h < to)
         at.push_back(h);
   std::ranges::sort(at);
@@ -188,10 +204,16 @@ const Points& healthy_points() {
   static const Points all = points(kHealthiest, kHealthy, {});
   return all;
 }
-Points faulty_points(std::span<const Series> about) { return points(kMinFault, kMost, about); }
+Points faulty_points(std::span<const Told* const> about) { return points(kMinFault, kMost, about); }
 
 double log_probes(const ProbedChannel& probed, double hazard) {
   return -probed.passed * hazard + probed.lossy_rows * std::log1p(hazard / probed.elsewhere);
+}
+
+double log_counts(std::span<const Told* const> those, double hazard, const CounterLies& lies) {
+  double sum = 0;
+  for (const Told* const told : those) sum += told->series.log_likelihood(hazard, lies);
+  return sum;
 }
 
 /// ln of the mean over points of the exponential.
@@ -246,6 +268,12 @@ std::optional<CounterLayer> layer_of(CounterKind kind) {
   return std::nullopt;
 }
 
+std::string_view exporter_of(const ChannelCount& count) {
+  const std::string_view source(count.source);
+  const auto end = source.find(": ");
+  return end == source.npos ? std::string_view() : source.substr(0, end);
+}
+
 const char* why_unusable(const ChannelCount& count) {
   if (!layer_of(count.kind)) return "it counts no loss on the wire";
   if (!std::isfinite(count.exposure) || count.exposure <= 0) return "it does not tell of how many";
@@ -261,58 +289,66 @@ const char* why_unusable(const ChannelCount& count) {
 
 std::optional<ChannelJudged> judge_channel(std::span<const ChannelCount> counts, const ProbedChannel& probed,
                                            const CounterLies& lies) {
-  const auto [all, contradicted] = counters_of(counts);
-  if (all.empty()) return std::nullopt;
-  const Points faulty = faulty_points(all);
-  const auto by_all = [&](double hazard) {
-    double sum = log_probes(probed, hazard);
-    for (const Series& series : all) sum += series.log_likelihood(hazard, lies);
-    return sum;
+  const std::vector<Told> all = all_told(counts);
+  const std::vector<const Told*> most = largest(all);
+  if (most.empty()) return std::nullopt;
+  const Points faulty = faulty_points(most);
+  const auto with_probes = [&](std::span<const Told* const> those) {
+    return [&, those](double hazard) { return log_probes(probed, hazard) + log_counts(those, hazard, lies); };
   };
+  const auto by_all = with_probes(most);
   const double ratio = log_ratio(faulty, by_all);
-  ChannelJudged judged{.contradicted = contradicted};
+  ChannelJudged judged;
   judged.probability = 1.0 / (1.0 + std::exp(-ratio) * (1 - kLossyChannels) / kLossyChannels);
   estimate(faulty, by_all, judged);
-  const auto is_excluded = [&](const Series& series) {
-    return log_probes(probed, std::min(series.implied(), kMost)) < kExcludes;
+  for (const Told* const one : most)
+    judged.contradicted = judged.contradicted || std::ranges::any_of(all, [&](const Told& other) {
+                            return other.layer == one->layer && &other != one &&
+                                   other.series.contradicts(one->series.implied());
+                          });
+  const auto is_excluded = [&](const Told* one) {
+    return log_probes(probed, std::min(one->series.implied(), kMost)) < kExcludes;
   };
   // The largest loss of those that the probes let pass; all are excluded: the largest.
-  const auto most = std::ranges::max_element(
-      all, {}, [&](const Series& series) { return std::pair(!is_excluded(series), series.implied()); });
-  const auto accuses = [](const Series& series) { return series.errors() > 0; };
-  const auto first = std::ranges::find_if(all, accuses);
-  const Series* const told = most->errors() > 0 ? &*most : first == all.end() ? nullptr : &*first;
-  judged.counted_loss = told == nullptr ? 0 : told->implied();
-  const auto by_others = [&](double hazard) {
-    double sum = log_probes(probed, hazard);
-    for (const Series& series : all)
-      if (&series != told) sum += series.log_likelihood(hazard, lies);
-    return sum;
+  const auto* const accuser = *std::ranges::max_element(most, {}, [&](const Told* one) {
+    return std::tuple(one->series.errors() > 0, !is_excluded(one), one->series.implied());
+  });
+  judged.counted_loss = accuser->series.implied();
+  const auto is_supported = [&](const Told& one, auto wanted) {
+    return log_ratio(faulty, with_probes(largest(all, wanted))) >= kSupport && one.series.errors() > 0;
   };
-  judged.alone = log_ratio(faulty, by_others) < kSupport;
-  if (judged.alone || contradicted) judged.probability = std::min(judged.probability, kMaxOfOneCounter);
-  if (told == nullptr) return judged;
-  judged.excluded = is_excluded(*told);
-  for (const Series& series : all)
-    if (series.errors() == 0)
-      judged.excluded_by_zero = series.log_likelihood(std::min(judged.counted_loss, kMost), lies) -
-                                    series.log_likelihood(kHealthiest, lies) <
+  // Of all that say as the accuser does, none is borne out by what is not of its exporter.
+  judged.alone = std::ranges::none_of(all, [&](const Told& one) {
+    const bool agrees = &one == accuser || !one.series.contradicts(judged.counted_loss);
+    return agrees && is_supported(one, [&](const Told& other) { return is_independent(one, other); });
+  });
+  judged.one_exporter = judged.alone && is_supported(*accuser, [&](const Told& other) {
+                          return other.layer != accuser->layer;
+                        });
+  if (judged.alone || judged.contradicted)
+    judged.probability = std::min(judged.probability, kMaxOfOneCounter);
+  if (judged.counted_loss == 0) return judged;
+  judged.excluded = is_excluded(accuser);
+  for (const Told* const one : most)
+    if (one->series.errors() == 0)
+      judged.excluded_by_zero = one->series.log_likelihood(std::min(judged.counted_loss, kMost), lies) -
+                                    one->series.log_likelihood(kHealthiest, lies) <
                                 kExcludes;
   return judged;
 }
 
 double nats_for_loss(std::span<const ChannelCount> counts, const CounterLies& lies) {
-  const auto all = counters_of(counts).all;
-  const auto accuse = std::ranges::count_if(all, [](const Series& series) { return series.errors() > 0; });
-  if (accuse == 0) return 0;
-  const auto by_counts = [&](double hazard) {
-    double sum = 0;
-    for (const Series& series : all) sum += series.log_likelihood(hazard, lies);
-    return sum;
-  };
+  const std::vector<Told> told = all_told(counts);
+  const std::vector<const Told*> all = largest(told);
+  std::vector<const Told*> accusers;
+  for (const Told* const one : all)
+    if (one->series.errors() > 0) accusers.push_back(one);
+  if (accusers.empty()) return 0;
+  const auto by_counts = [&](double hazard) { return log_counts(all, hazard, lies); };
   const double ratio =
       log_mean(points(kProbesMeet, kMost, all), by_counts) - log_mean(healthy_points(), by_counts);
-  return std::clamp(ratio, 0.0, kMaxForProbes * static_cast<double>(accuse));
+  const bool are_two = accusers.size() > 1 && is_independent(*accusers[0], *accusers[1]);
+  return std::clamp(ratio, 0.0, kMaxForProbes * (are_two ? 2 : 1));
 }
 
 }  // namespace weft::diagnosis

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "topology/findings/channel_count.hpp"
@@ -33,9 +34,14 @@ struct ProbedChannel {
 
 /// Codewords and symbols are counted by the receiver's coding sublayer, frames and packets by its MAC: two
 /// counters. Two sources of one layer are one counter read twice: that which says the larger loss counts, and
-/// where another says otherwise the two of them are no more than one counter alone.
+/// where another says otherwise the two of them are no more than one counter alone. Neither are two counters
+/// that one exporter tells of: if it is false, both are.
 enum class CounterLayer { coding, mac };
 std::optional<CounterLayer> layer_of(CounterKind kind);  // absent: it counts no loss on the wire
+
+/// The program that tells of a count: what stands in its source before the first ": ", as in "snmp
+/// leaf4:9116: fcs_errors of leaf4/p3". Empty: the device was read without one.
+std::string_view exporter_of(const ChannelCount& count);
 
 /// Null where the count can be weighed; else what is wrong with it: older than two periods, an exposure or a
 /// gain that cannot be, more errors than there was to err, another layer than the wire.
@@ -46,7 +52,8 @@ struct ChannelJudged {
   double loss = 0;         // if it does: the median, and an interval of 95 %
   double low = 0, high = 0;
   double counted_loss = 0;        // what the counter that counts most says
-  bool alone = false;             // no second counter and no probes say the same
+  bool alone = false;             // no second counter of another exporter and no probes say the same
+  bool one_exporter = false;      // a second counter does, of the same exporter
   bool contradicted = false;      // another source of the same counter says otherwise
   bool excluded = false;          // the probes exclude what it says
   bool excluded_by_zero = false;  // so does the other counter, which counted none

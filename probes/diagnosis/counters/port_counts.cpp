@@ -155,7 +155,10 @@ std::vector<std::string> texts_of(const std::vector<ChannelCount>& counted, cons
                                 probed.lossy_rows > 0 ? "far fewer were lost" : "none was lost"));
   if (judged.excluded_by_zero) texts.push_back("its other counter counted none");
   if (judged.contradicted) texts.push_back("its sources contradict each other: one of them is wrong");
-  if (judged.alone && !judged.excluded && !judged.excluded_by_zero)
+  if (judged.one_exporter)
+    texts.push_back(
+        "both counters are told by one exporter: if it is false, both are; it alone names nothing");
+  else if (judged.alone && !judged.excluded && !judged.excluded_by_zero)
     texts.push_back("no other counter and no probe says the same: one counter alone names nothing");
   return texts;
 }

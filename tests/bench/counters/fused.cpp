@@ -185,4 +185,33 @@ void measure_contradicted(Figures& figures) {
   figures.add("contradicted_said", said, "1000");
 }
 
+void measure_false_exporter(Figures& figures) {
+  int named = 0;
+  Draw draw(10);
+  for (int i = 0; i < 1000; ++i) {
+    const double hazard = std::pow(10.0, -9 + 5 * draw.uniform());
+    std::vector<ChannelCount> counts;
+    for (const CounterKind kind : {CounterKind::codewords, CounterKind::frames})
+      for (int w = 0; w < kWindows; ++w) {
+        const double exposure = kFrames * kSeconds / kWindows;
+        counts.push_back({.channel = ChannelId(0),
+                          .kind = kind,
+                          .errors = static_cast<std::uint64_t>(draw.poisson(exposure * hazard)),
+                          .exposure = exposure,
+                          .source = "false: a counter"});
+      }
+    const auto judged = diagnosis::judge_channel(counts, {kProbes * kSeconds, 0, kElsewhere});
+    named += judged->probability >= kNamed || !judged->alone;
+  }
+  figures.add("false_exporter_named", named, "0 of 1000");
+  Score told_by_one;
+  double to_find = 0;
+  for (Port& port : Draw(1000).ports(kFaults)) {
+    for (ChannelCount& count : port.counts) count.source = "one: a counter";
+    told_by_one.add(fused(port) >= kNamed, port);
+    to_find += port.loss >= 1e-8 && port.on_wire;
+  }
+  figures.add("one_exporter_recall", told_by_one.found / to_find);
+}
+
 }  // namespace weft::bench::counters

@@ -11,5 +11,11 @@ void measure_fused(Figures& figures);
 void measure_healthy(Figures& figures);
 /// A counter that implies a loss of 1e-3 where a million probes lost none.
 void measure_contradicted(Figures& figures);
+/// An exporter that lies alike about both counters of a port; and the first ports where one tells of all.
+void measure_false_exporter(Figures& figures);
+/// 4,096 ports of four types of modules over 45 days, 1.5 % of which fail: whose corrected errors warn.
+void measure_warnings(Figures& figures);
+/// Pause frames of slow receivers, slow switches and rings in a fabric of 256 hosts: who began.
+void measure_pauses(Figures& figures);
 
 }  // namespace weft::bench::counters

@@ -31,7 +31,7 @@ struct Site {
       at += seconds(60);
     }
   }
-  std::vector<ChannelCount> counts() { return channel_counts(fabric, table, histories(fabric, table)); }
+  std::vector<ChannelCount> counts() { return channel_counts(fabric, table); }
 };
 
 std::vector<std::string> told(const Site& site, const std::vector<ChannelCount>& counts) {
@@ -78,7 +78,7 @@ TEST(ChannelCounts, WithoutFramesOrAfterAResetErrorsAreOfNobodyKnowsHowMany) {
   Site site;
   site.read("leaf1/p3", PortCounter::fcs_errors, {0, 5});
   EXPECT_THAT(told(site, site.counts()), ElementsAre("spine1->leaf1 5 of 0"));
-  const auto check = check_counters(site.fabric, site.table, histories(site.fabric, site.table));
+  const auto check = check_counters(site.fabric, site.table);
   EXPECT_THAT(check.troubles, ElementsAre(HasSubstr("no frames_in says of how many")));
   site.read("leaf1/p3", PortCounter::frames_in, {1'000'000, 2'000});
 }
@@ -98,6 +98,28 @@ TEST(ChannelCounts, AreARowAWindowAndOfManyNeighboursAreOne) {
     EXPECT_EQ(counts.size(), readings == 3 ? 2u : 63u);
     EXPECT_EQ(std::ranges::count(counts, 7u, &ChannelCount::errors), 1);
   }
+}
+
+TEST(ChannelCounts, OfACounterWithoutErrorsAreOneRowForAllItsWindows) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fcs_errors, {3, 3, 3, 3});
+  site.read("leaf1/p3", PortCounter::frames_in, {0, 1'000'000, 2'000'000, 3'000'000});
+  site.read("leaf1/p3", PortCounter::discards_in, {3, 3, 3, 3});
+  const auto counts = site.counts();
+  EXPECT_THAT(told(site, counts), ElementsAre("spine1->leaf1 0 of 3000000"));
+  EXPECT_EQ(counts.at(0).end - counts.at(0).begin, seconds(180));
+}
+
+TEST(ChannelCounts, SayTheExporterFirst) {
+  Site site;
+  for (const auto& [counter, source] :
+       {std::pair(PortCounter::fec_uncorrectable, "own"), std::pair(PortCounter::frames_in, "snmp")}) {
+    site.read("leaf1/p3", counter, {1, 3}, source);
+    auto& series =
+        site.table.at(*site.fabric.find_port("leaf1/p3"), {.counter = counter}, site.table.source(source));
+    series.exporter = site.table.exporter("sw leaf1:9116");
+  }
+  EXPECT_EQ(site.counts().at(0).source, "sw leaf1:9116: fec_uncorrectable of leaf1/p3 (own)");
 }
 
 TEST(ChannelCounts, OfDiscardsOnTheWayOutAreOfTheOtherDirectionAndOfNoCable) {
@@ -138,8 +160,7 @@ TEST(CounterCheck, SaysWhatIsThereAndWhatIsNot) {
   site.read("leaf1/p3", PortCounter::fec_codewords, {1'000'000'000'000, 1'001'171'875'000});
   site.read("leaf1/p4", PortCounter::frames_in, {0, 100'000'000'000'000});
   site.table.unplaced.add("leaf9 p1: no such node");
-  const auto all = histories(site.fabric, site.table);
-  const auto check = check_counters(site.fabric, site.table, all);
+  const auto check = check_counters(site.fabric, site.table);
   EXPECT_EQ(check.ports, 16U);
   EXPECT_THAT(check.without, SizeIs(10)) << "of 12 ports of switches";
   const auto text = check_text(site.fabric, site.table, check, 80);
@@ -154,7 +175,7 @@ TEST(CounterCheck, OfAWholeFabricIsWell) {
   Site site;
   for (std::uint32_t p = 0; p < site.fabric.port_count(); ++p)
     site.read(site.fabric.name_of(PortId(p)).c_str(), PortCounter::frames_in, {100, 200});
-  const auto check = check_counters(site.fabric, site.table, histories(site.fabric, site.table));
+  const auto check = check_counters(site.fabric, site.table);
   EXPECT_TRUE(all_is_well(site.table, check)) << check_text(site.fabric, site.table, check, 80);
 }
 

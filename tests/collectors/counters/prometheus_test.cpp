@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "collectors/counters/prometheus_answer.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/model/clos.hpp"
 
@@ -115,6 +116,69 @@ TEST(Prometheus, CountersOf32BitsAreKnownAsSuch) {
            "snmp_exporter");
   ASSERT_TRUE(table);
   EXPECT_TRUE(table->series().at(0).narrow);
+}
+
+/// One target tells of the names of two presets: they are no two witnesses.
+TEST(Prometheus, TheExporterIsTheScrapeTargetWhateverItsMetricsAreCalled) {
+  const auto fabric = small();
+  CounterTable table;
+  const auto ask = [](const std::string& promql) -> Result<std::string> {
+    const auto of = [](const char* port_label, const char* target) {
+      return series(fmt::format(R"("job":"sw","instance":"leaf1:{}","{}":"p1")", target, port_label),
+                    R"([10,"1"])");
+    };
+    if (promql.starts_with("dot3StatsFCSErrors{")) return answer(of("ifName", "9116"));
+    if (promql.starts_with("node_network_receive_errs_total{")) return answer(of("device", "9116"));
+    return answer(promql.starts_with("node_network_receive_drop_total{") ? of("device", "9100") : "");
+  };
+  ASSERT_TRUE(read_prometheus(fabric, {.presets = metric_presets()}, ask, table));
+  std::map<PortCounter, std::string> exporters;
+  for (const auto& one : table.series()) exporters[one.key.counter] = table.exporter_name(one.exporter);
+  EXPECT_EQ(exporters[PortCounter::fcs_errors], "sw leaf1:9116");
+  EXPECT_EQ(exporters[PortCounter::errors_in], "sw leaf1:9116");
+  EXPECT_EQ(exporters[PortCounter::discards_in], "sw leaf1:9100");
+}
+
+/// What was read, as text.
+std::string all_read_of(std::string_view text) {
+  std::string all;
+  const auto read = read_matrix(text, [&](const PrometheusSeries& one) {
+    for (const auto& [name, value] : one.labels) all += fmt::format("{}={} ", name, value);
+    for (const auto& [at, value] : one.points) all += fmt::format("{}:{} ", at.count(), value);
+    all += '/';
+    return Result<void>();
+  });
+  return read ? all : read.error().message;
+}
+
+TEST(PrometheusAnswer, IsReadInAnyOrderWithWhatElseStandsThere) {
+  EXPECT_EQ(all_read_of(R"( { "warnings" : ["x", {"a": [1, null, true]}], "data": {"stats": {}, "result": [
+      {"values": [[1.5, "7"], [2, "NaN"]], "histograms": [[1, {}]], "metric": {"a": "b", "n": 3, "c": ""}},
+      {"value": [1, "2"], "metric": {}}], "resultType": "matrix"}, "status": "success" } )"),
+            "a=b c= 1500000000:7 2000000000:nan //");
+}
+
+TEST(PrometheusAnswer, EscapesAreThoseOfJson) {
+  EXPECT_EQ(all_read_of(answer(series(R"("\u0061\n":"\"\\\/\u00e4\u20ac\ud83d\ude00")", ""))),
+            "a\n=\"\\/ä€😀 /");
+  for (const char* wrong : {R"("a":"\x")", R"("a":"\u12")", R"("a":"\ud83d")", R"("a":"\ude00")",
+                            R"("a":"\ud83d\u0041")", R"("a":"\u-123")", R"("a":"\)"})
+    EXPECT_THAT(all_read_of(answer(series(wrong, ""))), HasSubstr("no JSON at byte")) << wrong;
+}
+
+TEST(PrometheusAnswer, EachOfItsBeginningsIsAnError) {
+  const auto whole = answer(series(R"("a\n":"b")", R"([1,"2"],[3,"4"])") + "," + series("", ""));
+  for (std::size_t n = 0; n < whole.size(); ++n)
+    EXPECT_THAT(all_read_of(whole.substr(0, n)), HasSubstr("cannot be used")) << whole.substr(0, n);
+}
+
+TEST(PrometheusAnswer, TextsWithEscapesWithoutEndTakeNoMemory) {
+  std::string labels, others;
+  for (int i = 0; i < 5'000; ++i) labels += R"("\n":1,)", others += R"({"\n":"\n"},)";
+  EXPECT_THAT(all_read_of(answer(series(labels + R"("a":1)", ""))), HasSubstr("more escaped texts"));
+  EXPECT_EQ(all_read_of(R"({"status":"success","warnings":[)" + others +
+                        R"(1],"data":{"resultType":"matrix","result":[]}})"),
+            "");
 }
 
 TEST(Prometheus, AHostileAnswerIsAnError) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <limits>
 
 #include "made_up_run.hpp"
@@ -81,6 +82,60 @@ TEST(PortCounts, TwoSourcesOfOneCounterAreOne) {
   run.seen.counts.back().source = "another exporter";
   run.count(CounterKind::packets, 510);
   EXPECT_THAT(run.diagnosed().links, IsEmpty());
+}
+
+/// `exporters`: of the codewords and of the frames.
+Diagnosis told_by(std::array<const char*, 2> exporters, std::uint64_t errors) {
+  CountedRun run;
+  for (int w = 0; w < 10; ++w) {
+    run.count(CounterKind::codewords, errors / 2);
+    run.seen.counts.back().source = fmt::format("{}: codewords", exporters[0]);
+    run.count(CounterKind::frames, errors);
+    run.seen.counts.back().source = fmt::format("{}: frames", exporters[1]);
+  }
+  return run.diagnosed();
+}
+
+TEST(PortCounts, OneExporterThatLiesAboutBothCountersNamesNothing) {
+  for (const std::uint64_t errors : {4u, 500u, 50'000u, 5'000'000u}) {
+    const Diagnosis diagnosis = told_by({"snmp leaf1", "snmp leaf1"}, errors);
+    EXPECT_EQ(diagnosis.verdict, Verdict::healthy) << errors;
+    EXPECT_THAT(diagnosis.links, IsEmpty()) << errors;
+    ASSERT_EQ(diagnosis.counters.size(), 1u) << errors;
+    EXPECT_LE(diagnosis.counters[0].probability, kMaxOfOneCounter) << errors;
+  }
+  EXPECT_THAT(all_of(told_by({"snmp leaf1", "snmp leaf1"}, 500).counters[0].texts),
+              HasSubstr("told by one exporter"));
+}
+
+TEST(PortCounts, TwoExportersOfACounterEachNameTheChannel) {
+  EXPECT_EQ(told_by({"snmp leaf1", "phy leaf1"}, 500).links.size(), 1u);
+}
+
+/// The one tells of both counters, the other of the frames alone, and it agrees.
+TEST(PortCounts, ASecondExporterOfOneOfTheCountersBearsOutTheOther) {
+  CountedRun run;
+  const auto count = [&](CounterKind kind, const char* exporter) {
+    run.count(kind, kind == CounterKind::codewords ? 250 : 500);
+    run.seen.counts.back().source = fmt::format("{}: a counter", exporter);
+  };
+  count(CounterKind::codewords, "snmp leaf1");
+  count(CounterKind::frames, "snmp leaf1");
+  EXPECT_THAT(run.diagnosed().links, IsEmpty());
+  count(CounterKind::frames, "gnmic leaf1");
+  EXPECT_EQ(run.diagnosed().links.size(), 1u);
+}
+
+/// Probes lost a few, as many as a healthy run: a false exporter does not make a name of them.
+TEST(PortCounts, OneExporterRaisesTheOddsOfProbesByOneCounterAlone) {
+  std::vector<ChannelCount> counts;
+  for (const auto kind : {CounterKind::codewords, CounterKind::frames}) {
+    counts.push_back(counted(ChannelId(0), kind, 5'000'000));
+    counts.back().source = "snmp leaf1: a counter";
+  }
+  EXPECT_LE(nats_for_loss(counts), kMaxForProbes);
+  counts[1].source = "gnmic leaf1: a counter";
+  EXPECT_GT(nats_for_loss(counts), kMaxForProbes);
 }
 
 TEST(PortCounts, ProbesThatLoseNoneExcludeWhatACounterSaysAndTheTextSaysSo) {

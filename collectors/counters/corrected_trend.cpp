@@ -1,0 +1,248 @@
+#include "collectors/counters/corrected_trend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <tuple>
+
+#include "topology/base/instant.hpp"
+#include "topology/base/statistics.hpp"
+#include "topology/base/text.hpp"
+#include "topology/base/text_table.hpp"
+
+namespace weft::counters {
+namespace {
+
+using std::chrono::hours;
+
+constexpr double kBitsOnWire = 5440;  // of a codeword: RS(544,514), symbols of ten bits (IEEE 802.3, 91.5.2)
+constexpr Nanoseconds kPast = hours(14 * 24);
+constexpr Nanoseconds kDay = hours(24);
+constexpr std::size_t kMinOfCycle = 36;  // rates in the middle of a day of rates, for the daily cycle
+/// From `bench counters --only warn`, by other seeds than those that it measures with.
+constexpr double kMinRise = 0.5;      // decades over the time that is looked at
+constexpr double kMaxDays = 7;        // to loss: what is further is drift
+constexpr double kSure = 5.0;         // standard deviations of the slope
+constexpr double kMinNoise = 0.01;    // decades, of the mean of a block
+constexpr double kAt90 = 1.645;       // standard deviations
+constexpr double kBent = 0.3;         // of a slope: rates seldom rise on a straight line
+constexpr double kMaxForecast = 365;  // days
+
+double days(Nanoseconds time) { return std::chrono::duration<double, std::ratio<86'400>>(time).count(); }
+
+/// A time over which a rise is looked for, in pieces: each is one value, so that no rate decides alone.
+struct Look {
+  Nanoseconds block;
+  std::size_t blocks;
+  bool needs_cycle;  // shorter than some days, a daily cycle looks like a rise
+};
+constexpr std::array kLooks{Look{hours(4), 6, true}, Look{hours(6), 12, false}};
+
+/// a cos + b sin of the time of day.
+struct Cycle {
+  double a = 0, b = 0;
+  bool is_known = false;
+  static double angle(Nanoseconds at) { return 2 * std::numbers::pi * (days(at) - std::floor(days(at))); }
+  double at(Nanoseconds time) const { return a * std::cos(angle(time)) + b * std::sin(angle(time)); }
+};
+
+/// Least squares on what is left of each rate beside the mean of the day about it, in which a cycle is zero.
+Cycle cycle_of(std::span<const ErrorRate> rates) {
+  double cc = 0, ss = 0, cs = 0, yc = 0, ys = 0, sum = 0;
+  std::size_t used = 0, first = 0, last = 0, stretch = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (rates[i].anew) stretch = i;
+    const auto begin = rates[i].at - kDay / 2, end = rates[i].at + kDay / 2;
+    for (; last < rates.size() && rates[last].at <= end; ++last) sum += rates[last].log10_rate;
+    for (; rates[first].at <= begin; ++first) sum -= rates[first].log10_rate;
+    const bool whole = first >= stretch && last < rates.size() && first > 0 &&
+                       std::none_of(rates.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                    rates.begin() + static_cast<std::ptrdiff_t>(last),
+                                    [](const ErrorRate& rate) { return rate.anew; });
+    if (!whole || last - first < 4) continue;
+    const double y = rates[i].log10_rate - sum / static_cast<double>(last - first);
+    const double c = std::cos(Cycle::angle(rates[i].at)), s = std::sin(Cycle::angle(rates[i].at));
+    cc += c * c, ss += s * s, cs += c * s, yc += y * c, ys += y * s;
+    ++used;
+  }
+  const double det = cc * ss - cs * cs;
+  if (used < kMinOfCycle || det < 1e-3 * cc * ss) return {};
+  return {(yc * ss - ys * cs) / det, (ys * cc - yc * cs) / det, true};
+}
+
+/// Medians of the pieces of a look that ends with the last rate, the oldest first; empty: one has no rate.
+std::vector<double> blocks_of(std::span<const ErrorRate> rates, const Look& look, const Cycle& cycle) {
+  std::vector<std::vector<double>> values(look.blocks);
+  for (const ErrorRate& rate : rates) {
+    const auto back = static_cast<std::size_t>((rates.back().at - rate.at) / look.block);
+    if (back < look.blocks) values[look.blocks - 1 - back].push_back(rate.log10_rate - cycle.at(rate.at));
+  }
+  std::vector<double> middles;
+  for (auto& each : values) {
+    if (each.empty()) return {};
+    middles.push_back(median(each));
+  }
+  return middles;
+}
+
+struct Rise {
+  double a_day = 0, deviation = 0;  // without its largest step
+};
+
+/// The mean of the steps from piece to piece without the two neighbours that make the largest: a step of the
+/// level is no rise. Their deviation is that of the others about their mean.
+Rise rise_of(const std::vector<double>& blocks, Nanoseconds block) {
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < blocks.size(); ++i) steps.push_back(blocks[i] - blocks[i - 1]);
+  std::size_t largest = 0;
+  for (std::size_t i = 1; i + 1 < steps.size(); ++i)
+    if (std::abs(steps[i] + steps[i + 1]) > std::abs(steps[largest] + steps[largest + 1])) largest = i;
+  steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(largest),
+              steps.begin() + static_cast<std::ptrdiff_t>(largest) + 2);
+  double mean = 0, square = 0;
+  for (const double step : steps) mean += step / static_cast<double>(steps.size());
+  // Noise of a piece stands in two steps, with either sign: the line through all is surer than that.
+  for (const double step : steps) square += (step - mean) * (step - mean) / 2;
+  const double noise = std::max(std::sqrt(square / static_cast<double>(steps.size() - 1)), kMinNoise);
+  const auto n = static_cast<double>(blocks.size());
+  return {mean / days(block), noise * std::sqrt(12.0 / (n * n * n)) / days(block)};
+}
+
+}  // namespace
+
+std::optional<CorrectedTrend> corrected_trend(std::span<const ErrorRate> rates, double loss_at) {
+  if (rates.empty()) return std::nullopt;
+  const auto begin = std::ranges::lower_bound(rates, rates.back().at - kPast, {}, &ErrorRate::at);
+  const auto past = rates.subspan(static_cast<std::size_t>(begin - rates.begin()));
+  const Cycle cycle = cycle_of(past);
+  std::size_t stretch = past.size() - 1;
+  while (stretch > 0 && !past[stretch].anew) --stretch;
+  const auto level = past.subspan(stretch);
+  std::optional<CorrectedTrend> found;
+  for (const Look& look : kLooks) {
+    if (look.needs_cycle && !cycle.is_known) continue;
+    const auto blocks = blocks_of(level, look, cycle);
+    if (blocks.empty()) continue;
+    const Rise rise = rise_of(blocks, look.block);
+    const Nanoseconds time = look.block * static_cast<std::int64_t>(look.blocks);
+    CorrectedTrend trend{
+        .now = blocks.back(), .usual = blocks.front(), .a_day = rise.a_day, .since = rates.back().at - time};
+    std::vector<double> before;
+    for (const ErrorRate& rate : level)
+      if (rate.at < trend.since) before.push_back(rate.log10_rate - cycle.at(rate.at));
+    if (!before.empty()) trend.usual = median(before);
+    const double gap = loss_at - trend.now, sure = kAt90 * std::hypot(rise.deviation, kBent * rise.a_day);
+    if (rise.a_day > sure && gap < kMaxForecast * rise.a_day) {
+      const auto until = [&](double slope) { return std::max(gap, 0.0) / slope; };
+      trend.loss = {.days = until(rise.a_day), .low = until(rise.a_day + sure)};
+      if (until(rise.a_day - sure) < kMaxForecast) trend.loss->high = until(rise.a_day - sure);
+    }
+    trend.degrading = rise.a_day * days(time) > kMinRise && rise.a_day > kSure * rise.deviation &&
+                      trend.loss && trend.loss->days < kMaxDays;
+    if (!found || trend.degrading || !found->degrading) found = trend;  // the longer look is surer
+  }
+  return found;
+}
+
+std::vector<ErrorRate> error_rates(std::span<const SeriesHistory> of_port, std::optional<Bandwidth> rate) {
+  const auto find = [&](CounterKey key) {
+    const auto at = std::ranges::find(of_port, key, &SeriesHistory::key);
+    return at == of_port.end() || at->windows.empty() ? nullptr : &*at;
+  };
+  std::vector<const SeriesHistory*> bits;
+  for (const SeriesHistory& one : of_port)
+    if (one.key.counter == PortCounter::fec_bits && !one.windows.empty()) bits.push_back(&one);
+  // A sum beside its lanes counts them once more.
+  if (const auto* sum = find({PortCounter::fec_bits})) bits = {sum};
+  const auto* const codewords = find({PortCounter::fec_codewords});
+  const auto* const corrected = find({PortCounter::fec_corrected});
+  const auto* const lead = bits.empty() ? corrected : bits.front();
+  std::vector<ErrorRate> rates;
+  if (lead == nullptr) return rates;
+  Nanoseconds end = lead->windows.front().from;
+  for (const CounterWindow& window : lead->windows) {
+    double all = rate ? *most_a_second(PortCounter::fec_codewords, *rate) *
+                            std::chrono::duration<double>(window.to - window.from).count()
+                      : 0;
+    if (codewords != nullptr) {
+      const auto grown = growth(*codewords, window.from, window.to);
+      all = grown ? static_cast<double>(grown->grew) : 0;
+    }
+    double errors = 0;
+    for (const auto* one : bits)
+      if (const auto grown = growth(*one, window.from, window.to)) errors += static_cast<double>(grown->grew);
+    const double share = bits.empty() ? -std::log1p(-static_cast<double>(window.grew) / all) : errors / all;
+    // A step without a window is one over which something happened: the link trained, counting began anew.
+    const bool anew = window.from > end;
+    end = window.to;
+    if (!(all > 0) || !std::isfinite(share) || share <= 0) continue;
+    rates.push_back({window.to, std::log10(share / kBitsOnWire), anew});
+  }
+  return rates;
+}
+
+std::vector<PortTrend> port_trends(const Fabric& fabric, CounterTable& table) {
+  std::vector<PortTrend> all;
+  std::map<std::pair<double, Tier>, std::vector<double>> levels;
+  const auto group = [&](PortId port) {
+    const auto link = fabric.port(port).link;
+    return std::pair(link ? fabric.link(*link).rate.bits_per_second() : 0.0,
+                     fabric.node(fabric.port(port).node).tier);
+  };
+  each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
+    const PortId port = of_port.front().port;
+    const auto link = fabric.port(port).link;
+    const auto trend =
+        corrected_trend(error_rates(of_port, link ? std::optional(fabric.link(*link).rate) : std::nullopt));
+    if (!trend) return;
+    all.push_back({port, of_port.front().source, *trend});
+    levels[group(port)].push_back(trend->now);
+  });
+  for (PortTrend& one : all) one.beside_peers = one.trend.now - median(levels[group(one.port)]);
+  std::ranges::stable_sort(all, {}, [](const PortTrend& one) {
+    return std::tuple(!one.trend.degrading, one.trend.degrading ? one.trend.loss->days : 0.0, -one.trend.now);
+  });
+  return all;
+}
+
+std::string trends_text(const Fabric& fabric, const CounterTable& table, const std::vector<PortTrend>& trends,
+                        std::size_t width) {
+  TextTable rows({{"port"},
+                  {"rate", true},
+                  {"a day", true},
+                  {"usual", true},
+                  {"peers", true},
+                  {"days to loss", true},
+                  {"rises since"},
+                  {"source"}});
+  std::size_t count = 0;
+  for (const auto& [port, source, trend, beside_peers] : trends) {
+    if (!trend.degrading) break;
+    ++count;
+    const auto& loss = *trend.loss;
+    rows.add({fabric.name_of(port), fmt::format("{:.1e}", std::pow(10, trend.now)),
+              fmt::format("{:+.2f}", trend.a_day), fmt::format("{:+.1f}", trend.now - trend.usual),
+              fmt::format("{:+.1f}", beside_peers),
+              fmt::format("{:.1f} ({:.1f} to {})", loss.days, loss.low,
+                          loss.high ? fmt::format("{:.1f}", *loss.high) : "never"),
+              instant_text(std::chrono::floor<std::chrono::minutes>(trend.since)),
+              table.source_name(source)});
+  }
+  auto text = wrapped(fmt::format("{} of {} ports are degrading: corrected errors rise towards loss, none is "
+                                  "lost yet",
+                                  count, trends.size()),
+                      0, width, 2);
+  if (count == 0) return text;
+  return text + "\n" + rows.text(width) + "\n" +
+         wrapped(
+             "rate: of bits, before correction. a day, usual, peers: decades by which it rises, above its "
+             "own "
+             "usual and above the median of its tier and rate.",
+             0, width, 2);
+}
+
+}  // namespace weft::counters

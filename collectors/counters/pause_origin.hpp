@@ -1,0 +1,54 @@
+// Where pause frames began. A port that does not take what comes sends its peer pause frames; the peer
+// stands, its switch fills up and pauses others in turn. So one slow receiver stops ports far from it.
+// Followed hop by hop, from what a port received to whom its peer's switch was itself stopped by, they end at
+// the port that began: that of a NIC (its host is slow, not the fabric), of a switch, or nowhere, in a ring.
+// No cable is accused. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectors/counters/port_history.hpp"
+
+namespace weft::counters {
+
+/// Pause frames of one priority (or all together, where a source tells no priorities) over one window.
+struct PortPause {
+  PortId port;
+  double received = 0;  // by the port: it had to stand
+  double sent = 0;      // by the port: its peer had to stand
+};
+
+enum class PauseCause {
+  slow_host,    // a NIC began: it does not take what comes
+  slow_switch,  // a port of a switch began, whose other ports were not stopped: its queues filled by
+                // themselves
+  ring,         // switches stop each other in a circle: a deadlock
+};
+std::string_view to_string(PauseCause cause);
+
+struct PauseOrigin {
+  PauseCause cause = PauseCause::slow_host;
+  std::vector<PortId> ports;    // that began; of a ring the sending ports, in its order
+  std::vector<PortId> stopped;  // that stood because of it, each once
+  double sent = 0;              // pause frames of those that began
+};
+
+/// Origins, that which sent most first; of one priority. A pause counts from kMinPause frames on; where the
+/// two ends of a cable tell different numbers, the smaller is believed, and where one tells none, the
+/// other's.
+inline constexpr double kMinPause = 10;
+std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const PortPause> pauses);
+
+/// By priority (absent: all together) what each port received and sent, over all windows of the table, which
+/// is sorted.
+std::map<std::optional<std::uint8_t>, std::vector<PortPause>> port_pauses(const Fabric& fabric,
+                                                                          CounterTable& table);
+
+/// "host7 does not take what comes (1,234,567 pause frames sent): 12 ports stood"; a line each.
+std::string pause_text(const Fabric& fabric, const std::vector<PauseOrigin>& origins, std::size_t width);
+
+}  // namespace weft::counters

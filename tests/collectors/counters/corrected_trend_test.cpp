@@ -1,0 +1,128 @@
+// When corrected errors of a port warn, and what looks like a rise and is none.
+#include "collectors/counters/corrected_trend.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+#include "topology/base/splitmix.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::counters {
+namespace {
+
+using std::chrono::hours;
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+
+constexpr Nanoseconds kFirstHour = hours(480'000);
+using LevelOf = std::function<double(int hour)>;
+
+/// A rate an hour, with some noise.
+std::vector<ErrorRate> rates_of(int count, const LevelOf& level, int event = -1) {
+  SplitMix64 random(7);
+  std::vector<ErrorRate> rates;
+  for (int hour = 0; hour < count; ++hour) {
+    const double noise = 0.04 * (static_cast<double>(random() % 1000) / 1000 - 0.5);
+    rates.push_back({kFirstHour + hours(hour), level(hour) + noise, hour == event});
+  }
+  return rates;
+}
+double daily(int hour) { return 0.25 * std::cos(2 * std::numbers::pi * hour / 24); }
+
+/// Whether any of the hours warns.
+bool ever_degrades(const std::vector<ErrorRate>& rates) {
+  for (std::size_t n = 24; n <= rates.size(); n += 3)
+    if (const auto trend = corrected_trend(std::span(rates).first(n)); trend && trend->degrading) return true;
+  return false;
+}
+
+TEST(CorrectedTrend, ARiseTowardsLossIsDegradingWithTheDaysThatAreLeft) {
+  const auto rises = [](int hour) { return -8 + daily(hour) + 0.5 * std::max(hour - 240, 0) / 24.0; };
+  const auto trend = corrected_trend(rates_of(240 + 96, rises));
+  ASSERT_TRUE(trend);
+  EXPECT_TRUE(trend->degrading);
+  EXPECT_THAT(trend->a_day, DoubleNear(0.5, 0.1));
+  EXPECT_THAT(trend->now - trend->usual, DoubleNear(1.9, 0.3));
+  ASSERT_TRUE(trend->loss);
+  EXPECT_THAT(trend->loss->days, DoubleNear((kLossAt - (-6)) / 0.5, 1.2));
+  EXPECT_LT(trend->loss->low, trend->loss->days);
+}
+
+TEST(CorrectedTrend, ADailyCycleASlowDriftAndAHighLevelAreNone) {
+  EXPECT_FALSE(ever_degrades(rates_of(900, [](int hour) { return -7 + daily(hour); })));
+  EXPECT_FALSE(ever_degrades(rates_of(900, [](int hour) { return -7 + 0.03 * hour / 24; })));
+  EXPECT_FALSE(ever_degrades(rates_of(900, [](int) { return -4.2; }))) << "it stands there";
+}
+
+TEST(CorrectedTrend, AStepIsNoneWithAFlapOrWithoutAndIsOneWhereItGoesOn) {
+  for (const int event : {-1, 400}) {
+    EXPECT_FALSE(ever_degrades(rates_of(
+        900, [](int hour) { return -8 + daily(hour) + (hour >= 400 ? 2.0 : 0.0); }, event)));
+    EXPECT_TRUE(ever_degrades(rates_of(
+        496, [](int hour) { return hour < 400 ? -8 : -6.5 + 0.5 * (hour - 400) / 24.0; }, event)));
+  }
+}
+
+TEST(CorrectedTrend, OfLessThanADayNothingIsSaid) {
+  const auto steady = [](int) { return -8.0; };
+  EXPECT_FALSE(corrected_trend({}));
+  EXPECT_FALSE(corrected_trend(rates_of(20, steady)));
+  EXPECT_FALSE(corrected_trend(rates_of(400, steady, 390))) << "ten hours after a flap";
+  EXPECT_TRUE(corrected_trend(rates_of(400, steady, 320)));
+}
+
+TEST(CorrectedTrend, OneWildRateDecidesNothing) {
+  auto rates = rates_of(400, [](int hour) { return -8 + daily(hour); });
+  rates.back().log10_rate = -3;
+  EXPECT_FALSE(corrected_trend(rates)->degrading);
+}
+
+struct CorrectedSite {
+  Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  CounterTable table = {};
+
+  /// Readings an hour of corrected codewords of a port, as bit error rates make them.
+  void read(const char* port, const LevelOf& level, int count,
+            PortCounter counter = PortCounter::fec_corrected) {
+    const double codewords = 78.125e6 * 3600;  // at 400 Gb/s
+    double errors = 1000;
+    for (int hour = 0; hour < count; ++hour) {
+      const double bits = 5440 * std::pow(10, level(hour));
+      errors += codewords * (counter == PortCounter::fec_bits ? bits : 1 - std::exp(-bits));
+      auto& series = table.at(*fabric.find_port(port), {counter}, table.source("phy"));
+      ASSERT_TRUE(table.add(series, {kFirstHour + hours(hour), static_cast<std::uint64_t>(errors), 0}));
+    }
+  }
+};
+
+TEST(PortTrends, ComeFromCodewordsOrBitsAlikeAndNameTheDegradingPortFirst) {
+  for (const auto counter : {PortCounter::fec_corrected, PortCounter::fec_bits}) {
+    CorrectedSite site;
+    site.read(
+        "leaf1/p3", [](int) { return -6.0; }, 300, counter);
+    site.read(
+        "leaf1/p4", [](int hour) { return -8 + 0.6 * std::max(hour - 200, 0) / 24.0; }, 300, counter);
+    const auto trends = port_trends(site.fabric, site.table);
+    ASSERT_EQ(trends.size(), 2u);
+    EXPECT_EQ(site.fabric.name_of(trends[0].port), "leaf1/p4");
+    EXPECT_TRUE(trends[0].trend.degrading);
+    EXPECT_FALSE(trends[1].trend.degrading);
+    EXPECT_THAT(trends[1].trend.now, DoubleNear(-6.0, 0.01));
+    const auto text = trends_text(site.fabric, site.table, trends, 80);
+    EXPECT_THAT(text, HasSubstr("1 of 2 ports are degrading"));
+    EXPECT_THAT(text, HasSubstr("leaf1/p4"));
+  }
+}
+
+TEST(PortTrends, OfAPortWithoutErrorsOrWithAResetAreNone) {
+  CorrectedSite site;
+  site.read(
+      "leaf1/p3", [](int) { return -30.0; }, 100);
+  EXPECT_TRUE(port_trends(site.fabric, site.table).empty());
+}
+
+}  // namespace
+}  // namespace weft::counters
