@@ -156,7 +156,8 @@ TEST(DoctorCommand, AnSshThatHangsBeforeItsLoginIsGivenUp) {
                             "ssh -F none -o BatchMode=yes -o ConnectTimeout=2 -p {host} 127.0.0.1"});
   EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
   std::map<std::string, std::string> trouble_of;
-  for (const auto& finding : Json::parse(outcome.out)["findings"])
+  const auto document = Json::parse(outcome.out);
+  for (const auto& finding : document["findings"])
     for (const auto& host : finding["hosts"]) trouble_of[host] = finding["trouble"];
   EXPECT_EQ(trouble_of[mute.port()], "unreachable") << outcome.out;
   EXPECT_EQ(trouble_of[without_keys.port()], "no_answer") << outcome.out;
@@ -174,7 +175,7 @@ TEST(DoctorCommand, ATreeFindsWhatAskingThemAllFromHereFinds) {
                     "*) exec \"$@\";;\n"
                     "esac\n");
   const auto troubles = [&](const Arguments& more) {
-    Arguments words{"-o", "json", "--gather", "4s"};
+    Arguments words{"-o", "json", "--gather", "3s"};
     words.insert(words.end(), more.begin(), more.end());
     // Four a relay: good1 reaches one and not another, old and hangs2 relay nothing.
     const auto outcome = hosts.asked(

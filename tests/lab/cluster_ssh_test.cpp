@@ -43,6 +43,18 @@ TEST(ClusterBySsh, TheDoctorKnowsHostsByNothingButTheirNames) {
   EXPECT_EQ(findings[0]["hosts"], Json{"host4"});
 }
 
+TEST(ClusterBySsh, RelaysReachWhomTheHeadReachesAndTheDoctorSaysWhomTheyDoNot) {
+  if (!is_true_root()) GTEST_SKIP() << "an ssh server needs to be root outside a user namespace";
+  const SshCluster cluster;
+  const auto answer =
+      cluster.on_head({"doctor", "--hosts", "host[1-4]", "--launcher", cluster.launcher(), "--listen",
+                       cluster.head_address(), "--fan-out", "tree", "-o", "json"});
+  EXPECT_EQ(answer.status, 3) << answer.output << answer.errors;
+  // host1 asks host2; host3 cannot ask host4, and neither can the head.
+  EXPECT_THAT(Json::parse(answer.output, nullptr, false)["notes"].dump(),
+              HasSubstr("no relay reached them (--fan-out tree): 1 of 4 hosts; host4: "));
+}
+
 TEST(ClusterBySsh, HostsStartTheAgentsOfOthersByTheSameSsh) {
   if (!is_true_root()) GTEST_SKIP() << "an ssh server needs to be root outside a user namespace";
   const SshCluster cluster;
