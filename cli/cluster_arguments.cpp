@@ -68,6 +68,7 @@ void add_launch_options(po::options_description& options) {
   options.add_options()(
       "launcher", po::value<std::string>()->value_name("ssh|srun|COMMAND")->default_value("ssh"),
       "what starts the agents: ssh, srun, or a command with {host} in it, as 'ssh -l root {host}'")(
+      "fan-out", po::value<std::string>()->value_name("flat|tree")->default_value("flat"), kFanOutHelp)(
       "listen", po::value<std::string>()->value_name("ADDR[:PORT]"),
       "where agents reach this machine (default: its address on the way to the hosts, any free port)")(
       "server", po::value<std::string>()->value_name("URL"),
@@ -78,13 +79,24 @@ void add_launch_options(po::options_description& options) {
       "how long to wait for the agents (default 30s, and 50ms more for each)");
 }
 
+Result<bool> read_fan_out(const po::variables_map& values) {
+  const auto fan_out = values["fan-out"].as<std::string>();
+  if (fan_out != "flat" && fan_out != "tree")
+    return fail(ErrorKind::usage, "--fan-out {}: expected flat or tree", fan_out);
+  if (fan_out == "tree" && values["launcher"].as<std::string>() == "srun")
+    return fail(ErrorKind::usage,
+                "--fan-out tree with --launcher srun: srun has a tree of its own, leave it flat");
+  return fan_out == "tree";
+}
+
 Result<run::ClusterOptions> read_launch_options(const po::variables_map& values) {
   WEFT_TRY(const auto launcher, run::LaunchTemplate::parse(values["launcher"].as<std::string>()));
   WEFT_TRY(const auto gather, read_option(values, "gather", parse_duration));
   if (gather && (*gather < std::chrono::seconds(1) || *gather > std::chrono::hours(1)))
     return fail(ErrorKind::usage, "--gather {}: expected 1s to 1h", to_string(*gather));
+  WEFT_TRY(const bool tree, read_fan_out(values));
   WEFT_TRY(auto bus, read_bus_place(values));
-  return run::ClusterOptions{launcher, text_option(values, "agent-program"), std::move(bus), gather};
+  return run::ClusterOptions{launcher, text_option(values, "agent-program"), std::move(bus), gather, tree};
 }
 
 Result<files::FabricFile> read_live_fabric(const std::string& path) {

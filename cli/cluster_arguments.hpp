@@ -8,7 +8,13 @@
 
 namespace weft::cli {
 
-/// --launcher, --listen, --server, --agent-program, --gather.
+/// Whether --fan-out asks for a tree. Error: usage.
+Result<bool> read_fan_out(const po::variables_map& values);
+inline constexpr const char* kFanOutHelp =
+    "who reaches them: this machine all of them (flat), or hosts that it reached the next ones by the same "
+    "launcher, for which they need a key (tree)";
+
+/// --launcher, --fan-out, --listen, --server, --agent-program, --gather.
 void add_launch_options(po::options_description& options);
 /// Error: usage, naming the option.
 Result<run::ClusterOptions> read_launch_options(const po::variables_map& values);

@@ -72,6 +72,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"completion", "what a shell needs to complete these commands", completion_command, completion_options},
     {"agent", "probe from this host for a coordinator", agent_command, agent_options},
     {"doctor-report", "answer weft doctor, on a host", doctor_report_command, true},
+    {"relay", "start programs on other hosts, for a head", relay_command, true},
     {"guest-run", "run a program in a guest of a lab", guest_run_command, true},
     {"write-pages", "manual pages and completions, for a package", write_pages_command, true},
     {"guest-serve", "take commands, inside a guest of a lab", guest_serve_command, true},

@@ -49,6 +49,7 @@ int gate_command(const Arguments& arguments);
 int guest_run_command(const Arguments& arguments);    // topology/lab/guests/guest_commands.hpp
 int guest_serve_command(const Arguments& arguments);  // inside a lab's guest
 int mute_command(const Arguments& arguments);
+int relay_command(const Arguments& arguments);  // on hosts that start the programs of others
 int simulate_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);

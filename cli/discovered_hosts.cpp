@@ -40,11 +40,16 @@ struct Question {
 Result<std::vector<run::HostAnswer>> ask_all(const run::ClusterOptions& launch,
                                              const std::vector<std::string>& names, const Question& question,
                                              const AskingEnd& end) {
+  WEFT_TRY(const auto own, run::own_program());
   const auto ask = [&](std::size_t host, os::ChildSpec spec) {
     spec.argv = launch.launcher.command(names[host], question.words);
     return os::ChildProcess::start(spec);
   };
   run::AskOptions options{.longest = question.max_answer};
+  if (launch.tree)
+    options.tree = {launch.launcher, launch.agent_program.value_or(own), [&](std::size_t host) {
+                      return run::RelayedHost{names[host], question.words};
+                    }};
   options.limits.each = question.patience;
   if (end.until)
     options.limits.each =

@@ -107,6 +107,27 @@ int examine_this_host(const po::variables_map& values, diagnosis::DoctorExpectat
   return print(values, examine({std::move(host)}, expectations));
 }
 
+/// `options` with the tree of the place, where it has one, over which these questions go.
+run::AskOptions over_tree(const DoctorPlace& place, run::AskOptions options,
+                          std::function<run::RelayedHost(std::size_t)> question) {
+  options.tree = place.tree;
+  if (options.tree) options.tree->question = std::move(question);
+  return options;
+}
+
+/// Whom no relay could ask: as a rule for want of a key on the relay.
+void note_direct(const std::vector<run::HostAnswer>& answers, DoctorPlace& place) {
+  std::size_t direct = 0;
+  const std::string* why = nullptr;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    if (!answers[i].not_relayed.empty() && ++direct == 1) why = &answers[i].not_relayed, first = i;
+  if (direct > 0)
+    place.notes.push_back(
+        fmt::format("asked directly, as no relay reached them (--fan-out tree): {} of {} hosts; {}: {}",
+                    direct, answers.size(), place.hosts[first], *why));
+}
+
 /// Where no fabric file told the hosts' NICs they have told them now: a second question, to those alone that
 /// have something to try, adds to their reports which paths between NICs they found.
 void try_paths(DoctorPlace& place, const run::AskOptions& options, ProgressLine& progress,
@@ -122,7 +143,10 @@ void try_paths(DoctorPlace& place, const run::AskOptions& options, ProgressLine&
         spec.argv = path_question_words(place, tries[asked[i]]);
         return place.ask(asked[i], std::move(spec));
       },
-      options,
+      over_tree(place, options,
+                [&](std::size_t i) {
+                  return run::RelayedHost{place.hosts[asked[i]], path_question_words(place, tries[asked[i]])};
+                }),
       [&](std::size_t done) {
         progress.show({"trying paths between NICs", done, asked.size()});
       },
@@ -172,7 +196,11 @@ int examine_place(const po::variables_map& values, const diagnosis::DoctorExpect
   const run::AskOptions options{.limits = limits,
                                 .longest = static_cast<std::size_t>(files::kMaxHostFacts.count())};
   const auto answers = run::ask_hosts(
-      total, ask, options,
+      total, ask,
+      over_tree(*place, options,
+                [&](std::size_t host) {
+                  return run::RelayedHost{place->hosts[host], question_words(*place, host)};
+                }),
       [&](std::size_t done) {
         if (place->way_back) place->way_back->greet();
         progress.show({"asking hosts", done, total});
@@ -181,6 +209,7 @@ int examine_place(const po::variables_map& values, const diagnosis::DoctorExpect
   progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
   if (const Error* error = run::launcher_absent(answers)) return report(*error);
+  note_direct(answers, *place);
   std::vector<AskedHost> hosts;
   for (std::size_t i = 0; i < total; ++i)
     hosts.push_back(asked_host(place->hosts[i], answers[i], common.protocol));

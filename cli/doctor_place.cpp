@@ -97,6 +97,8 @@ Result<DoctorPlace> cluster_place(const po::variables_map& values) {
   place.expectations.program = text_option(values, "agent-program").value_or(own);
   place.expectations.login = login_of(launcher);
   WEFT_TRY_VOID(find_way_back(values, place));
+  WEFT_TRY(const bool tree, read_fan_out(values));
+  if (tree) place.tree = run::AskTree{launch, place.expectations.program};
   place.ask = [launch, names = place.hosts](std::size_t host, os::ChildSpec spec) {
     spec.argv = launch.command(names[host], spec.argv);
     return os::ChildProcess::start(spec);
@@ -143,12 +145,14 @@ void add_doctor_place_options(OptionParser& parser) {
       "as well")("lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
                  "the hosts of a lab (see weft lab)");
   parser.options(Group::cluster)
-      .add_options()(
-          "launcher", po::value<std::string>()->value_name("ssh|srun|COMMAND")->default_value("ssh"),
-          "what reaches the hosts: ssh, srun, or a command with {host} in it, as 'ssh -l root "
-          "{host}'")("listen", po::value<std::string>()->value_name("ADDR[:PORT]"),
-                     "where agents would reach this machine (default: its address on the way to the "
-                     "hosts, any free port): the hosts try it")(
+      .add_options()("launcher",
+                     po::value<std::string>()->value_name("ssh|srun|COMMAND")->default_value("ssh"),
+                     "what reaches the hosts: ssh, srun, or a command with {host} in it, as 'ssh -l root "
+                     "{host}'")(
+          "fan-out", po::value<std::string>()->value_name("flat|tree")->default_value("flat"), kFanOutHelp)(
+          "listen", po::value<std::string>()->value_name("ADDR[:PORT]"),
+          "where agents would reach this machine (default: its address on the way to the "
+          "hosts, any free port): the hosts try it")(
           "agent-program", po::value<std::string>()->value_name("PATH"),
           "weft on the hosts (default: the path of this very program)");
 }

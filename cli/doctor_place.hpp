@@ -20,9 +20,10 @@ struct DoctorPlace {
   std::vector<std::string> notes = {};
   std::optional<lab::Lab> lab = std::nullopt;  // what `ask` starts programs in
   run::AskHost ask = {};                       // absent: in the lab
+  std::optional<run::AskTree> tree = std::nullopt;
 };
 
-/// --hosts, --fabric, --lab, --launcher, --listen, --agent-program.
+/// --hosts, --fabric, --lab, --launcher, --fan-out, --listen, --agent-program.
 void add_doctor_place_options(OptionParser& parser);
 
 /// Where --hosts, --fabric or --lab is given. Errors: usage, or what keeps this machine from asking.

@@ -10,6 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/output_files.hpp"
+#include "cli/terminal.hpp"
 #include "cli/words.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/time_span.hpp"
@@ -76,7 +77,12 @@ int answer(const Question& question) {
   const auto said = text ? exports::read_gate(*text, question.host, now, question.longest)
                          : HostVerdict{question.host, Verdict::unknown, text.error().message};
   const bool is_refused = question.refuse && said.verdict >= *question.refuse;
-  fmt::print("{} {}\n", weft::to_string(said.verdict), said.text);
+  const auto line = fmt::format("{} {}", weft::to_string(said.verdict), said.text);
+  // Whoever reads it by a pipe makes one reason of it.
+  if (stdout_is_terminal())
+    print_wrapped(line);
+  else
+    fmt::print("{}\n", line);
   return is_refused ? exit_status(said.verdict) : kExitHealthy;
 }
 
@@ -121,7 +127,7 @@ Result<void> publish(const po::variables_map& values) {
   std::vector<std::string> words;
   for (const auto& [verdict, count] : hosts)
     words.push_back(fmt::format("{} {}", count, weft::to_string(verdict)));
-  fmt::print("{}: {}, of {}\n", path, fmt::join(words, ", "), weft::to_string(gate.told_at));
+  print_wrapped(fmt::format("{}: {}, of {}", path, fmt::join(words, ", "), weft::to_string(gate.told_at)));
   return {};
 }
 

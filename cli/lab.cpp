@@ -9,6 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal.hpp"
 #include "cli/words.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -45,9 +46,10 @@ int up_infiniband(const std::string& name, const files::FabricFile& file) {
   const auto lab = lab::ib_lab_up(name, file.fabric, file.lab, ib_lab_root(), interrupted.get_token());
   if (!lab && interrupted.stop_requested()) return kExitInterrupted;
   if (!lab) return report(lab.error());
-  fmt::print("lab {} is up: fabric {} in ibsim under OpenSM, {} hosts, {} switches, {} links, LMC {}\n", name,
-             lab->fabric.name(), lab->fabric.hosts().size(),
-             lab->fabric.node_count() - lab->fabric.hosts().size(), lab->fabric.link_count(), file.lab.lmc);
+  print_wrapped(fmt::format(
+      "lab {} is up: fabric {} in ibsim under OpenSM, {} hosts, {} switches, {} links, LMC {}", name,
+      lab->fabric.name(), lab->fabric.hosts().size(), lab->fabric.node_count() - lab->fabric.hosts().size(),
+      lab->fabric.link_count(), file.lab.lmc));
   return kExitHealthy;
 }
 
@@ -71,7 +73,8 @@ int up(const po::variables_map& values) {
                      fmt::format("lab {0} is up, but these guests have ended: {1}; run `weft lab down --name "
                                  "{0}`, then `weft lab up` again",
                                  name, fmt::join(status->ended_guests, ", "))});
-  fmt::print("lab {} {}: {}\n", name, made->was_up ? "was up already" : "is up", describe(made->lab));
+  print_wrapped(
+      fmt::format("lab {} {}: {}", name, made->was_up ? "was up already" : "is up", describe(made->lab)));
   return kExitHealthy;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/lab.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/model/fabric.hpp"
@@ -89,7 +90,7 @@ int fault(const po::variables_map& values) {
   const auto spec = read_fault(values, lab->fabric());
   if (!spec) return report(spec.error());
   if (const auto done = lab_fault(*lab, *spec, root); !done) return report(done.error());
-  fmt::print("fault in force: {}\n", to_string(lab->fabric(), *spec));
+  print_wrapped(fmt::format("fault in force: {}", to_string(lab->fabric(), *spec)));
   return kExitHealthy;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/whole_number.hpp"
 #include "topology/files/file_text.hpp"
@@ -65,8 +66,8 @@ Result<Mutes> read_mutes(const po::variables_map& values, const Fabric& fabric) 
 
 void print_events(const std::vector<blacklist::LedgerEvent>& events) {
   for (const blacklist::LedgerEvent& event : events)
-    fmt::print("{}{}: {}\n", event.entry ? fmt::format("{} ", event.entry->value()) : "",
-               to_string(event.kind), event.text);
+    print_wrapped(fmt::format("{}{}: {}", event.entry ? fmt::format("{} ", event.entry->value()) : "",
+                              to_string(event.kind), event.text));
 }
 
 Result<std::string> need_text(const po::variables_map& values, const char* name, std::string_view why) {

@@ -75,7 +75,7 @@ Result<void> add(const po::variables_map& values) {
   const Nanoseconds from = os::wall_now() + ahead.value_or(Nanoseconds(0));
   const Mute mute{target, from, from + *span, *reason, who_asks()};
   WEFT_TRY_VOID(muted.list().add(mute));
-  fmt::print("{} is muted until {}\n", place, instant_text(mute.until));
+  print_wrapped(fmt::format("{} is muted until {}", place, instant_text(mute.until)));
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/os/clocks.hpp"
@@ -138,9 +139,9 @@ Result<void> steer_job(const po::variables_map& values) {
   // Of root, for a job of another user: it is no secret.
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   WEFT_TRY_VOID(os::write_whole_file(directory + "/labels", content, os::kReadByAll, os::Existing::replaced));
-  fmt::print("{} pairs of NICs have their labels in {}: list {}{}\n", list.pairs.size(),
-             outside_text(directory), list.generation,
-             list.job.empty() ? "" : ", of job " + outside_text(list.job));
+  print_wrapped(fmt::format("{} pairs of NICs have their labels in {}: list {}{}", list.pairs.size(),
+                            outside_text(directory), list.generation,
+                            list.job.empty() ? "" : ", of job " + outside_text(list.job)));
   return {};
 }
 

@@ -120,9 +120,9 @@ std::string row(const Entry& entry, const Widths& widths, const TableStyle& styl
 std::string below_row(const Entry& entry, std::size_t columns) {
   std::string text;
   if (!entry.ports.empty()) text += wrapped("ports: " + entry.ports, kIndent, columns);
-  for (const std::string& line : entry.lines) text += wrapped(line, kIndent, columns);
+  for (const std::string& line : entry.lines) text += wrapped(with_units_kept(line), kIndent, columns);
   const std::size_t deeper = entry.trouble.place == Place::set ? 2 * kIndent : kIndent;
-  for (const std::string& line : entry.evidence) text += wrapped(line, deeper, columns);
+  for (const std::string& line : entry.evidence) text += wrapped(with_units_kept(line), deeper, columns);
   if (const auto todo = what_to_do(entry.trouble); !todo.empty())
     text += wrapped("do: " + todo, kIndent, columns);
   return text;

@@ -3,13 +3,17 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
+#include <list>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/run/agent_options.hpp"
+#include "probes/run/launch_template.hpp"
+#include "probes/run/relay.hpp"
 #include "probes/run/start_window.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/os/child_process.hpp"
@@ -39,6 +43,9 @@ struct AgentSite {
   std::string program;       // weft, as the hosts know it
   bool one_machine = false;  // all hosts are this machine: a lab
   AgentOptions agent_options = {};
+  /// By this hosts that were reached start the agents of others, and `launch` those that they cannot start;
+  /// absent: `launch` starts all.
+  std::optional<LaunchTemplate> tree = std::nullopt;
 };
 
 /// The path of this very program, for hosts that have the same files.
@@ -77,6 +84,14 @@ class Agents {
     os::ChildProcess process;
     bool ended = false;
   };
+  /// A host that starts the agents of others.
+  struct Relay {
+    std::vector<std::size_t> hosts;  // of the site; the first is its own
+    os::ChildProcess process;
+    os::FileDescriptor output;
+    RelayLines lines;
+    std::chrono::steady_clock::time_point heard;
+  };
   /// What the agents are started with.
   struct Order {
     const Fabric* fabric;
@@ -89,7 +104,15 @@ class Agents {
   Agents(os::ScratchDirectory logs, Order order)
       : logs_(std::move(logs)), order_(std::move(order)), window_(window_for(*order_.site)) {}
   static StartWindow window_for(const AgentSite& site);
+  const AgentHost& take_next();
+  /// What starts the agent of a host, on that host.
+  RelayedHost start_of(const AgentHost& host) const;
   Result<void> start(const AgentHost& host);
+  Result<void> start_relays();
+  Result<Relay> start_relay(std::vector<std::size_t> hosts) const;
+  /// Takes what relays told; hosts that one could not reach are started directly if they are awaited.
+  std::vector<session::GoneAgent> hear_relays(const std::function<bool(const std::string&)>& is_awaited);
+  bool hear(Relay& relay, std::vector<RelayedAnswer>& told) const;
   bool may_start() const;
   std::filesystem::path log_of(const std::string& host) const;
   std::string last_words_of(const std::string& host) const;
@@ -98,8 +121,9 @@ class Agents {
   os::ScratchDirectory logs_;
   Order order_;
   StartWindow window_;
-  std::size_t next_ = 0;  // of the site's hosts to be started
+  std::deque<std::size_t> next_;  // of the site's hosts, to be started directly
   std::vector<Agent> agents_;
+  std::list<Relay> relays_;
   std::chrono::steady_clock::time_point next_look_{};  // at what they have said
 };
 

@@ -1,17 +1,14 @@
 #include "probes/run/ask_hosts.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <list>
+#include <utility>
 
 #include "topology/os/clocks.hpp"
+#include "topology/os/pipe.hpp"
 
 namespace weft::run {
 namespace {
@@ -19,41 +16,21 @@ namespace {
 constexpr std::size_t kLastWords = 4096;  // of stderr
 constexpr Nanoseconds kTick = std::chrono::milliseconds(100);
 
-struct Pipe {
-  os::FileDescriptor read;
-  os::FileDescriptor write;
-};
 
-Result<Pipe> open_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorKind::internal, "pipe: {}", std::strerror(errno));
-  Pipe pipe{os::FileDescriptor(ends[0]), os::FileDescriptor(ends[1])};
-  fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
-  return pipe;
-}
-
-/// All that is there now; false at the end.
-bool read_some(const os::FileDescriptor& from, std::string& into, std::size_t most) {
-  std::array<char, 16384> block{};
-  while (into.size() <= most) {
-    const auto got = read(from.get(), block.data(), block.size());
-    if (got < 0) return errno == EAGAIN || errno == EINTR;
-    if (got == 0) return false;
-    into.append(block.data(), static_cast<std::size_t>(got));
-  }
-  return true;
+GatherLimits limits_of(std::size_t hosts, const AskOptions& options) {
+  GatherLimits limits = options.limits;
+  if (options.tree) limits.branch = usual_branch(hosts);
+  limits.silence = std::min(limits.silence, limits.each);
+  return limits;
 }
 
 class Asking {
  public:
   Asking(std::size_t hosts, const AskHost& ask, const AskOptions& options)
-      : ask_(ask), options_(options), gathering_(hosts, options.limits), answers_(hosts) {}
+      : ask_(ask), options_(options), gathering_(hosts, limits_of(hosts, options)), answers_(hosts) {}
 
   std::vector<HostAnswer> run(const std::function<void(std::size_t)>& tick, const std::stop_token& stop) {
     while (!gathering_.done() && !stop.stop_requested()) {
-      while (const auto host = gathering_.next(os::steady_now())) start(*host);
-      wait();
-      for (const std::size_t host : gathering_.overdue(os::steady_now())) give_up(host);
       tick(gathering_.done_count());
     }
     for (Running& one : running_) one.process.send_signal_to_group(SIGKILL);
@@ -62,31 +39,67 @@ class Asking {
 
  private:
   struct Running {
-    std::size_t host;
+    std::size_t call;
     os::ChildProcess process;
     os::FileDescriptor output;
     os::FileDescriptor errors;
+    HostAnswer answer;                  // of the host, or of the relay itself
+    std::optional<RelayLines> relayed;  // of a relay
     bool output_open = true;
     bool errors_open = true;
   };
 
-  void start(std::size_t host) {
-    HostAnswer& answer = answers_[host];
+  const std::vector<std::size_t>& hosts_of(const Running& one) const { return gathering_.hosts_of(one.call); }
+
+  void start(std::size_t call) {
+    const auto& hosts = gathering_.hosts_of(call);
+    const bool relays = hosts.size() > 1;
+    HostAnswer answer;
     answer.asked = answer.answered = os::wall_now();
-    auto output = open_pipe();
-    auto errors = open_pipe();
-    if (!output || !errors) return refuse(host, (output ? errors : output).error());
-    auto process = ask_(host, {.argv = {},
-                               .output = os::ToDescriptor{output->write.get()},
-                               .errors = os::ToDescriptor{errors->write.get()},
-                               .own_session = true});
-    if (!process) return refuse(host, process.error());
-    running_.push_back({host, std::move(*process), std::move(output->read), std::move(errors->read)});
+    auto output = os::open_pipe();
+    auto errors = os::open_pipe();
+    if (!output || !errors) return refuse(call, std::move(answer), (output ? errors : output).error());
+    os::ChildSpec spec{.argv = {},
+                       .output = os::ToDescriptor{output->write.get()},
+                       .errors = os::ToDescriptor{errors->write.get()},
+                       .own_session = true};
+    auto process = relays ? start_relay(hosts, std::move(spec)) : ask_(hosts.front(), std::move(spec));
+    if (!process) return refuse(call, std::move(answer), process.error());
+    running_.push_back(
+        {call, std::move(*process), std::move(output->read), std::move(errors->read), std::move(answer),
+         relays ? std::optional<RelayLines>(std::in_place, hosts.size(), options_.longest) : std::nullopt});
   }
 
-  void refuse(std::size_t host, const Error& error) {
-    answers_[host].not_started = error;
-    gathering_.ended(host);
+  Result<os::ChildProcess> start_relay(const std::vector<std::size_t>& hosts, os::ChildSpec spec) const {
+    const AskTree& tree = *options_.tree;
+    RelayOrder order{
+        tree.launcher.text(), options_.limits.each, static_cast<std::uint32_t>(options_.longest), {}};
+    for (const std::size_t host : hosts) order.hosts.push_back(tree.question(host));
+    spec.argv = tree.launcher.command(order.hosts.front().host, relay_words(tree.program));
+    spec.input = relay_order_text(order);
+    return os::ChildProcess::start(spec);
+  }
+
+  void refuse(std::size_t call, HostAnswer answer, const Error& error) {
+    answer.not_started = error;
+    keep(call, std::move(answer), RelayLines(gathering_.hosts_of(call).size(), 0));
+  }
+
+  /// The end of a call, of which `relayed` is what a relay told.
+  void keep(std::size_t call, HostAnswer answer, const std::optional<RelayLines>& relayed) {
+    const auto& hosts = gathering_.hosts_of(call);
+    if (hosts.size() == 1)
+      tell(hosts.front(), std::move(answer));
+    else
+      for (const std::size_t host : relayed->untold())
+        answers_[hosts[host]].not_relayed = why_no_relay(answer);
+    gathering_.ended(call);
+  }
+
+  void tell(std::size_t host, HostAnswer answer) {
+    answer.not_relayed = std::move(answers_[host].not_relayed);
+    if (options_.on_answer) options_.on_answer(host, answer);
+    answers_[host] = std::move(answer);
   }
 
   /// Until something is said, somebody ends, or it is time to look.
@@ -105,7 +118,7 @@ class Asking {
     for (auto one = running_.begin(); one != running_.end(); at += 3) {
       const bool ended = events[at].revents != 0;
       if (ended || events[at + 1].revents != 0 || events[at + 2].revents != 0) take(*one);
-      const bool too_long = answers_[one->host].too_long;
+      const bool too_long = one->answer.too_long;
       if (too_long) one->process.send_signal_to_group(SIGKILL);
       if (ended || too_long) {
         finish(*one);
@@ -117,27 +130,48 @@ class Asking {
   }
 
   void take(Running& one) {
-    HostAnswer& answer = answers_[one.host];
-    if (one.output_open) one.output_open = read_some(one.output, answer.output, options_.longest);
-    if (one.errors_open) one.errors_open = read_some(one.errors, answer.errors, 16 * kLastWords);
-    answer.too_long = answer.output.size() > options_.longest;
+    HostAnswer& answer = one.answer;
+    if (one.output_open) one.output_open = os::read_some(one.output, answer.output, options_.longest);
+    if (one.errors_open) one.errors_open = os::read_some(one.errors, answer.errors, 16 * kLastWords);
+    if (one.relayed) take_relayed(one);
+    answer.too_long = answer.too_long || answer.output.size() > options_.longest;
     if (answer.errors.size() > kLastWords) answer.errors.erase(0, answer.errors.size() - kLastWords);
   }
 
-  void finish(Running& one) {
-    HostAnswer& answer = answers_[one.host];
-    answer.answered = os::wall_now();
-    if (const auto end = one.process.wait_for(std::chrono::seconds(1)); end && *end)
-      answer.exit_code = (*end)->code;
-    gathering_.ended(one.host);
+  /// What a relay tells so far; one that tells what no relay does has said too much.
+  void take_relayed(Running& one) {
+    const std::string said = std::exchange(one.answer.output, {});
+    if (!said.empty()) gathering_.heard(one.call, os::steady_now());
+    for (RelayedAnswer& each : one.relayed->take(said, os::wall_now())) {
+      const std::size_t host = hosts_of(one)[each.host];
+      if (was_reached(each.answer) || each.host == 0) {
+        gathering_.told(host);
+        tell(host, std::move(each.answer));
+      } else {
+        answers_[host].not_relayed = why_no_relay(each.answer);
+        gathering_.ask_directly(host);
+      }
+    }
+    if (!one.relayed->broken()) return;
+    one.answer.too_long = true;
+    one.answer.errors = one.relayed->broken()->message;
   }
 
-  void give_up(std::size_t host) {
-    const auto one = std::ranges::find(running_, host, &Running::host);
+  void finish(Running& one) {
+    one.answer.answered = os::wall_now();
+    if (const auto end = one.process.wait_for(std::chrono::seconds(1)); end && *end)
+      one.answer.exit_code = (*end)->code;
+    keep(one.call, std::move(one.answer), one.relayed);
+  }
+
+  /// The gathering knows.
+  void give_up(std::size_t call) {
+    const auto one = std::ranges::find(running_, call, &Running::call);
     if (one == running_.end()) return;
-    answers_[host].in_time = false;
-    answers_[host].answered = os::wall_now();
+    one->answer.in_time = false;
+    one->answer.answered = os::wall_now();
     one->process.send_signal_to_group(SIGKILL);
+    keep(call, std::move(one->answer), one->relayed);
     running_.erase(one);
   }
 

@@ -39,6 +39,7 @@ Result<Cluster> cluster_of(const ClusterOptions& options, const files::FabricFil
     WEFT_TRY(const auto address, address_towards(names));
     cluster.bus = ListenAddress{address};
   }
+  if (options.tree) cluster.site.tree = options.launcher;
   cluster.site.launch = [launcher = options.launcher, &fabric = file.fabric](const AgentHost& where,
                                                                              os::ChildSpec agent) {
     agent.argv = launcher.command(fabric.name_of(where.host), agent.argv);

@@ -14,6 +14,7 @@ struct ClusterOptions {
   std::optional<BusPlace> bus =
       std::nullopt;  // absent: a server at this machine's address on the way to the hosts
   std::optional<Nanoseconds> gather = std::nullopt;  // how long to wait for agents; absent: by their number
+  bool tree = false;                                 // hosts that were reached start the agents of others
 };
 
 struct Cluster {

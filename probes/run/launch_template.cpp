@@ -65,7 +65,7 @@ Result<LaunchTemplate> LaunchTemplate::parse(std::string_view text) {
                 "{{host}}'",
                 text);
   const bool shell = std::filesystem::path(words.front()).filename() == "ssh";
-  return LaunchTemplate(std::move(words), shell);
+  return LaunchTemplate(std::string(text), std::move(words), shell);
 }
 
 std::vector<std::string> LaunchTemplate::command(const std::string& host,

@@ -17,10 +17,13 @@ class LaunchTemplate {
 
   /// The whole command. What ssh passes to a shell is quoted for it.
   std::vector<std::string> command(const std::string& host, const std::vector<std::string>& program) const;
+  /// As it was given.
+  const std::string& text() const { return text_; }
 
  private:
-  LaunchTemplate(std::vector<std::string> words, bool passes_a_shell)
-      : words_(std::move(words)), passes_a_shell_(passes_a_shell) {}
+  LaunchTemplate(std::string text, std::vector<std::string> words, bool passes_a_shell)
+      : text_(std::move(text)), words_(std::move(words)), passes_a_shell_(passes_a_shell) {}
+  std::string text_;
   std::vector<std::string> words_;
   bool passes_a_shell_;
 };

@@ -9,9 +9,12 @@
 #include <fstream>
 
 #include "cli/configured.hpp"
+#include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "topology/os/run_program.hpp"
+#include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
 namespace {
@@ -137,6 +140,27 @@ TEST(Configuration, AHomeThatIsNotThereIsNoTroubleAndAFolderInTheFilesPlaceIs) {
   const auto folder = with_configuration({"sweep"}, {std::filesystem::temp_directory_path().string(), {}});
   ASSERT_FALSE(folder.has_value());
   EXPECT_THAT(folder.error().message, HasSubstr("--no-config"));
+}
+
+TEST(Configuration, AHomeThatMayNotBeWrittenToIsReadAndLeftAsItIs) {
+  const auto home = os::ScratchDirectory::make();
+  ASSERT_TRUE(home) << home.error().message;
+  const auto folder = home->path() / ".config/weft";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "weft.yaml") << "quiet: on\n";
+  const auto mode = [&](std::filesystem::perms perms) { std::filesystem::permissions(home->path(), perms); };
+  mode(std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const ScratchFile fabric(kFabric);
+  const auto said = os::run_program({"env", "HOME=" + home->path().string(),
+                                     "XDG_CONFIG_HOME=", WEFT_BINARY_DIR "/weft", "simulate", fabric.path()},
+                                    "", std::chrono::seconds(30));
+  mode(std::filesystem::perms::owner_all);
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_THAT(*said, testing::StartsWith("WEFT OK - ")) << "the option of the file is in force";
+  std::size_t there = 0;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(home->path()))
+    there += each.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(there, 1u) << "nothing is written there";
 }
 
 TEST(Configuration, EveryOptionHasAVariableOfItsOwn) {

@@ -1,6 +1,9 @@
 // `weft doctor`: hosts are reached by a launcher of the test's own making.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,12 +11,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "cli/commands.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "tests/support/text_of.hpp"
+#include "topology/os/file_descriptor.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::cli {
 namespace {
@@ -76,7 +83,11 @@ TEST(DoctorCommand, EachWayOfNotAnsweringIsNamedInAtMostItsLimit) {
       "other) echo 'sh: weft: Exec format error' >&2; exit 126;;\n"
       "chatty) yes | head -c 3000000;;\n"
       "liar) echo '{\"schema\":\"weft.host_facts/1\",\"protocol\":true}';;\n"
-      "hangs*) sleep 1000;;\n"
+      "hangs1) sleep 1000;;\n"
+      "hangs2) echo 'Warning: added to the list of known hosts' >&2; exec sleep 1000;;\n"
+      "hangs3) \"$@\" | head -c 300; exec sleep 1000;;\n"
+      "hangs4) \"$@\"; exec sleep 1000;;\n"
+      "hangs5) trap '' TERM; exec sleep 1000 >&- 2>&-;;\n"
       "*) exec \"$@\";;\n"
       "esac\n");
   const auto began = std::chrono::steady_clock::now();
@@ -101,6 +112,93 @@ TEST(DoctorCommand, EachWayOfNotAnsweringIsNamedInAtMostItsLimit) {
                                                             {"hangs3", "no_answer"},
                                                             {"hangs4", "no_answer"},
                                                             {"hangs5", "no_answer"}}));
+}
+
+/// A port of this machine that greets whoever comes, and says no more.
+class SilentPort {
+ public:
+  explicit SilentPort(std::string greeting) : greeting_(std::move(greeting)) {
+    sockaddr_in place{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    EXPECT_EQ(bind(listening_.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+    EXPECT_EQ(listen(listening_.get(), 8), 0);
+    socklen_t size = sizeof place;
+    EXPECT_EQ(getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&place), &size), 0);
+    port_ = ntohs(place.sin_port);
+    server_ = std::jthread([this](const std::stop_token& stop) { greet_all(stop); });
+  }
+  std::string port() const { return std::to_string(port_); }
+
+ private:
+  void greet_all(const std::stop_token& stop) {
+    std::vector<os::FileDescriptor> taken;
+    while (!stop.stop_requested()) {
+      pollfd waits{listening_.get(), POLLIN, 0};
+      if (poll(&waits, 1, 50) <= 0) continue;
+      taken.emplace_back(accept(listening_.get(), nullptr, nullptr));
+      EXPECT_EQ(send(taken.back().get(), greeting_.data(), greeting_.size(), MSG_NOSIGNAL),
+                std::ssize(greeting_));
+    }
+  }
+  std::string greeting_;
+  os::FileDescriptor listening_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::uint16_t port_ = 0;
+  std::jthread server_;
+};
+
+TEST(DoctorCommand, AnSshThatHangsBeforeItsLoginIsGivenUp) {
+  if (access("/usr/bin/ssh", X_OK) != 0) GTEST_SKIP() << "no ssh";
+  const SilentPort mute("");
+  const SilentPort without_keys("SSH-2.0-OpenSSH_9.2\r\n");
+  // The hosts are ports: one hangs before the server's banner, one in the exchange of keys.
+  const auto outcome =
+      call(doctor_command, {"--hosts", mute.port() + "," + without_keys.port(), "--listen", "127.0.0.1",
+                            "--gather", "4s", "-o", "json", "--launcher",
+                            "ssh -F none -o BatchMode=yes -o ConnectTimeout=2 -p {host} 127.0.0.1"});
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  std::map<std::string, std::string> trouble_of;
+  const auto document = Json::parse(outcome.out);
+  for (const auto& finding : document["findings"])
+    for (const auto& host : finding["hosts"]) trouble_of[host] = finding["trouble"];
+  EXPECT_EQ(trouble_of[mute.port()], "unreachable") << outcome.out;
+  EXPECT_EQ(trouble_of[without_keys.port()], "no_answer") << outcome.out;
+}
+
+TEST(DoctorCommand, ATreeFindsWhatAskingThemAllFromHereFinds) {
+  const ScratchFile log("");
+  // A program on a host is "relay" or "doctor-report"; of a relay's own host no login is asked.
+  const Hosts hosts("echo $host $2 >> " + log.path() +
+                    "\ncase $host in\n"
+                    "gone) echo 'connect to host gone port 22: Connection refused' >&2; exit 255;;\n"
+                    "old) echo \"weft: unknown command '$2'\" >&2; exit 64;;\n"
+                    "chatty) yes | head -c 3000000;;\n"
+                    "hangs*) exec sleep 1000;;\n"
+                    "*) exec \"$@\";;\n"
+                    "esac\n");
+  const auto troubles = [&](const Arguments& more) {
+    Arguments words{"-o", "json", "--gather", "3s"};
+    words.insert(words.end(), more.begin(), more.end());
+    // Four a relay: good1 reaches one and not another, old and hangs2 relay nothing.
+    const auto outcome = hosts.asked(
+        "good1,gone,chatty,good2,old,good3,good4,good5,hangs2,good6,good7,hangs3,good8,hangs4", words);
+    std::map<std::string, std::string> trouble_of;
+    const auto document = Json::parse(outcome.out);
+    EXPECT_EQ(document["hosts"].size(), 14u);
+    for (const auto& finding : document["findings"])
+      for (const auto& host : finding["hosts"])
+        if (finding["trouble"] != "same_machine") trouble_of[host] = finding["trouble"];
+    return std::pair(trouble_of, document["notes"].dump());
+  };
+  const auto flat = troubles({});
+  EXPECT_EQ(text_of(log.path()).find("relay"), std::string::npos);
+  const auto tree = troubles({"--fan-out", "tree"});
+  EXPECT_EQ(tree.first, flat.first);
+  EXPECT_EQ(tree.first.at("hangs4"), "no_answer");
+  const auto asked = text_of(log.path());
+  for (const char* line : {"good1 relay\n", "old relay\n", "hangs2 relay\n", "good8 relay\n"})
+    EXPECT_THAT(asked, HasSubstr(line));
+  EXPECT_THAT(flat.second, Not(HasSubstr("no relay reached")));
+  EXPECT_THAT(tree.second, HasSubstr("no relay reached them (--fan-out tree): "));
+  EXPECT_THAT(tree.second, HasSubstr("gone: connect to host gone port 22: Connection refused"));
 }
 
 TEST(DoctorCommand, VirtualInterfacesAreLookedAtAndNoneAtAllIsNotHealthy) {
@@ -142,6 +240,20 @@ TEST(DoctorCommand, QuietIsOneLineForMonitoring) {
   EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
 }
 
+TEST(DoctorCommand, MayHoldAsManyFilesAsItsUserMay) {
+  // A run of thousands of hosts holds a process of each: the usual soft limit, 1024, is not what it may have.
+  const ScratchFile script(
+      "ulimit -S -n 64; exec " WEFT_BINARY_DIR
+      "/weft doctor --hosts a --listen 127.0.0.1 --launcher 'sh -c \"ulimit -S -n >&2; exit "
+      "255\" {host}' -o json");
+  const auto most = os::run_program({"sh", "-c", "ulimit -H -n"}, "", std::chrono::seconds(10));
+  const auto said =
+      os::run_program({"sh", "-c", "sh " + script.path() + "; true"}, "", std::chrono::seconds(30));
+  ASSERT_TRUE(most && said);
+  const auto may = most->starts_with("unlimited") ? 65536 : std::min(65536, std::stoi(*most));
+  EXPECT_THAT(*said, HasSubstr(fmt::format("\"{}\"", may)));
+}
+
 TEST(DoctorCommand, WhatHostsSayCannotSteerATerminal) {
   const Hosts hosts("printf 'no\\033[2Jway\\n' >&2; exit 1");
   const auto outcome = hosts.asked("a");
@@ -161,6 +273,8 @@ TEST(DoctorCommand, MistakesAreAnsweredBeforeAnybodyIsAsked) {
                                  {"--hosts", ""},
                                  {"--hosts", "a", "--gather", "0s"},
                                  {"--hosts", "a", "--gather", "never"},
+                                 {"--hosts", "a", "--fan-out", "wide"},
+                                 {"--hosts", "a", "--fan-out", "tree", "--launcher", "srun"},
                                  {"--lab=x", "--hosts", "a"},
                                  {"--quiet", "-o", "json"},
                                  {"--hosts", "a", "--listen", "nowhere"},

@@ -37,6 +37,47 @@ TEST(Cluster, IsSweptByAgentsThatALauncherStarts) {
   EXPECT_TRUE(std::filesystem::is_empty(cluster.temporary()));
 }
 
+Words by_tree(Words words) {
+  words.insert(words.end(), {"--fan-out", "tree"});
+  return words;
+}
+
+TEST(Cluster, HostsThatWereReachedStartTheAgentsOfOthers) {
+  const TestCluster cluster;
+  const auto log = (cluster.directory() / "logins").string();
+  const auto launch = cluster.launcher_with("echo $1 $3 >> " + log);
+  const auto answer = cluster.on_head(by_tree(cluster.sweep_words(launch)));
+  EXPECT_EQ(answer.status, 0) << answer.output << answer.errors;
+  EXPECT_EQ(document_of(answer)["coverage"]["probed"], 16) << answer.output;
+  const auto logins = text_of(log);
+  for (const char* line : {"host1 relay\n", "host2 agent\n", "host3 relay\n", "host4 agent\n"})
+    EXPECT_THAT(logins, HasSubstr(line));
+  EXPECT_EQ(std::ranges::count(logins, '\n'), 4);
+  EXPECT_TRUE(std::filesystem::is_empty(cluster.temporary()));
+}
+
+TEST(Cluster, ARelayThatHangsLosesNobodyButItself) {
+  const TestCluster cluster;
+  const auto launch = cluster.launcher_with("[ $1 = host3 ] && exec sleep 600");
+  auto words = by_tree(cluster.sweep_words(launch));
+  words.insert(words.end(), {"--gather", "20s"});
+  const auto answer = cluster.on_head(words);
+  EXPECT_EQ(answer.status, 3) << answer.errors;
+  const auto document = document_of(answer);
+  EXPECT_THAT(untested(document, "host3"), HasSubstr("did not come"));
+  EXPECT_GE(document["coverage"]["probed"], 14) << "all but the cable of host3: " << answer.output;
+}
+
+TEST(Cluster, AHostThatItsRelayCannotReachIsReachedFromTheHead) {
+  const TestCluster cluster;
+  const auto first = (cluster.directory() / "first").string();
+  const auto launch = cluster.launcher_with("[ $1 = host4 ] && [ ! -e " + first + " ] && { touch " + first +
+                                            "; echo 'no key' >&2; exit 255; }");
+  const auto answer = cluster.on_head(by_tree(cluster.sweep_words(launch)));
+  EXPECT_EQ(answer.status, 0) << answer.output << answer.errors;
+  EXPECT_EQ(document_of(answer)["coverage"]["probed"], 16) << answer.output;
+}
+
 TEST(Cluster, IsSweptOverIpv6) {
   const TestCluster cluster("ipv6");
   const auto answer = cluster.on_head(cluster.sweep_words(cluster.launcher()));

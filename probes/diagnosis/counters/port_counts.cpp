@@ -116,11 +116,11 @@ std::string text_of(const ChannelCount& count) {
 /// A line for each source and counter, all its windows together; those with errors first, and by themselves
 /// those that are not used.
 std::vector<std::string> texts_of(const std::vector<ChannelCount>& counted) {
-  struct Told {
+  struct Counter {
     ChannelCount sum;
     std::size_t windows = 0, with_errors = 0;
   };
-  std::map<std::tuple<std::string, CounterKind, const char*>, Told> by_counter;
+  std::map<std::tuple<std::string, CounterKind, const char*>, Counter> by_counter;
   for (const ChannelCount& count : counted) {
     auto& [sum, windows, with_errors] = by_counter[{count.source, count.kind, why_unusable(count)}];
     if (windows++ == 0)
@@ -132,11 +132,11 @@ std::vector<std::string> texts_of(const std::vector<ChannelCount>& counted) {
     sum.link_event = sum.link_event || count.link_event;
     with_errors += count.errors > 0;
   }
-  std::vector<const Told*> order;
+  std::vector<const Counter*> order;
   for (const auto& [key, told] : by_counter) order.push_back(&told);
-  std::ranges::stable_sort(order, std::greater(), [](const Told* told) { return told->with_errors > 0; });
+  std::ranges::stable_sort(order, std::greater(), [](const Counter* told) { return told->with_errors > 0; });
   std::vector<std::string> texts;
-  for (const Told* told : order) {
+  for (const Counter* told : order) {
     if (texts.size() == kMaxTexts) break;
     texts.push_back(text_of(told->sum));
     if (told->windows > 1 && told->with_errors > 0)

@@ -137,6 +137,7 @@ void run_later_commands(const Fabric& fabric, const std::string& file, Rows& row
       {"blacklist", "list", "--ledger", ledger, "--fabric", file},
       {"blacklist", "history", "--ledger", ledger, "--fabric", file},
       {"gate", "publish", run, "--fabric", file, "--file", gate},
+      {"gate", "--file", gate, "--host", host},
       {"plan", file, "--job", "8"},
       {"topology", "show", "--host"},
       {"topology", "show", "--nics"},

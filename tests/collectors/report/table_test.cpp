@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "collectors/report/routing_table.hpp"
+#include "topology/base/text.hpp"
 #include "topology/findings/observation.hpp"
 #include "topology/model/clos.hpp"
 
@@ -74,6 +75,18 @@ TEST(DiagnosisTable, CallsPortsAsTheirSwitchDoes) {
                                                 .a = {"leaf1", PortNumber(6), {}, "Ethernet1/6"},
                                                 .b = {"spine2", PortNumber(1), {}, ""}};
   EXPECT_THAT(diagnosis_table(document), HasSubstr("ports: from leaf1 Ethernet1/6 to spine2 port 1\n"));
+}
+
+TEST(DiagnosisTable, NoLineEndsBetweenANumberAndItsUnit) {
+  auto document = lossy();
+  for (int fill = 1; fill < 40; ++fill) {
+    document.links[0].evidence = {
+        std::string(static_cast<std::size_t>(fill), 'x') +
+        " of 10.3 Mbit/s offered 10.3 Mbit/s arrived, of 95 Mbit/s 11.7 Mbit/s, within 1 %"};
+    const auto text = diagnosis_table(document);
+    EXPECT_THAT(text, Not(ContainsRegex("[0-9]\n *(Mbit/s|%)"))) << text;
+    EXPECT_EQ(text.find(kNoBreak), std::string::npos);
+  }
 }
 
 TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
