@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -93,6 +94,24 @@ class LoadFindings {
     return nats + waits;
   }
 
+  /// By rounds whose flows do not cross `but`: it held back what it carries at other times, as other traffic
+  /// does, which takes a part of any offer.
+  bool takes_of_any_offer(ChannelId channel, ChannelId but) const {
+    const auto [known, is_new] = takes_.try_emplace({channel, but}, false);
+    if (!is_new) return known->second;
+    const auto meets_it = [&](const ChannelRound& round) {
+      return std::ranges::any_of(rounds_.flows_over(channel), [&](std::uint32_t i) {
+        const LoadFlow& flow = rounds_.flows()[i];
+        return flow.round == round.round && std::ranges::count(flow.channels, but) > 0;
+      });
+    };
+    known->second = std::ranges::any_of(rounds_.rounds_of(channel), [&](const ChannelRound& round) {
+      return round.whole && round.reached <= elimination_.passes(channel) &&
+             round.got < kDip * round.reached && !meets_it(round);
+    });
+    return known->second;
+  }
+
   /// True when another suspect on the flow's path may have held it back, or a channel was overfilled there.
   /// `offered` becomes what a faster culprit before `channel` let through.
   bool is_clean(const LoadFlow& flow, ChannelId channel, const LoadSuspicion& suspicion,
@@ -105,7 +124,8 @@ class LoadFindings {
       const bool rival = std::ranges::any_of(
           suspicion.alternatives, [c](const auto& some) { return std::ranges::binary_search(some, c); });
       if (rival || !suspects_.contains(c)) continue;
-      if (elimination_.passes(c) < kFaster * elimination_.passes(channel)) return false;
+      if (elimination_.passes(c) < kFaster * elimination_.passes(channel) || takes_of_any_offer(c, channel))
+        return false;
       if (before) offered = std::min(offered, elimination_.passes(c));
     }
     return true;
@@ -346,6 +366,7 @@ class LoadFindings {
   Report& report_;
   std::set<ChannelId> suspects_;
   std::vector<Part> account_;  // by flow
+  mutable std::map<std::pair<ChannelId, ChannelId>, bool> takes_;
 };
 
 }  // namespace
