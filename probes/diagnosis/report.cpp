@@ -97,13 +97,13 @@ std::optional<ChannelId> one_channel_of(const Fabric& fabric, const Found& found
   return ports.size() == 1 ? fabric.channel_from(ports.front()) : std::nullopt;
 }
 
-/// Channels, or several nodes between them: one of the channels is at fault, as far as the probes tell, and
-/// no switch is named. Where both directions of a cable are among them a node as a whole fits as well.
+/// Channels, or nodes between them: one of the channels is at fault, as far as the probes tell, and no switch
+/// is named. Where both directions of a cable are among them a node as a whole fits as well.
 bool are_rivals(const Found& found) {
   const auto is_there_and_back = [&](ChannelId channel) {
     return std::ranges::find(found.channels, Fabric::reverse(channel)) != found.channels.end();
   };
-  return found.alternatives.empty() && found.channels.size() > 1 && found.nodes.size() > 1 &&
+  return found.alternatives.empty() && found.channels.size() > 1 && !found.nodes.empty() &&
          std::ranges::none_of(found.channels, is_there_and_back);
 }
 

@@ -16,6 +16,7 @@
 #include "tests/bench/lab_verdicts/score_sweep.hpp"
 #include "tests/bench/support/figures.hpp"
 #include "tests/bench/support/weft_command.hpp"
+#include "tests/support/lab_user.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
 namespace weft::bench {
@@ -127,12 +128,19 @@ class LabBench {
     words.insert(words.end(), common.begin(), common.end());
     WeftCommand sweep(words, before);
     if (one.outage) {
+      wait_for_probes(sweep);
       std::this_thread::sleep_for(one.outage->after);
       put(one);
       std::this_thread::sleep_for(one.outage->length);
       weft_output({"lab", "heal", "--name", lab_});
     }
     return sweep.output();
+  }
+
+  /// On a busy machine agents take seconds to come: an outage that is over by then is none of the sweep's.
+  static void wait_for_probes(const WeftCommand& sweep) {
+    const auto agent = child_with_word(sweep.pid(), "agent");
+    if (!agent || !probes_from(*agent, 100)) fmt::print(stderr, "no probes were seen to begin\n");
   }
 
   static LabScore no_answer(const LabCase& one) {

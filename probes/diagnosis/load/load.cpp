@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -27,6 +28,7 @@ constexpr double kSmallProbe = 1024.0;  // bits of a small probe
 constexpr double kSlowWait = 3.0;       // a shaper lets a probe wait for some of those before it
 constexpr double kFull = 1.02;          // an offer beyond a capacity, by more than headers make
 constexpr double kMaxUnpressed = 2.0;   // nats: what rounds of one offer alone say of the cause is a guess
+constexpr double kMaxAtTimes = 3.0;     // nats: what fits so much worse is not said to be as good
 constexpr double kFaster = 1.1;         // a culprit that passes so many times more does not hide a slower one
 constexpr double kSlowest = 0.01;       // share of its rate
 constexpr double kPlanned = 0.95;       // of its capacity, what a plan offers a channel
@@ -43,6 +45,7 @@ struct Judged {
   Passing passing;         // shares of the capacity
   double probability = 0;  // of the cause
   bool pressed = false;    // by offers that differ
+  bool at_times = false;   // a rate that comes and goes fits best, or about as well as the cause
   std::vector<PressedRound> rounds;
 };
 
@@ -91,6 +94,24 @@ class LoadFindings {
     return nats + waits;
   }
 
+  /// By rounds whose flows do not cross `but`: it held back what it carries at other times, as other traffic
+  /// does, which takes a part of any offer.
+  bool takes_of_any_offer(ChannelId channel, ChannelId but) const {
+    const auto [known, is_new] = takes_.try_emplace({channel, but}, false);
+    if (!is_new) return known->second;
+    const auto meets_it = [&](const ChannelRound& round) {
+      return std::ranges::any_of(rounds_.flows_over(channel), [&](std::uint32_t i) {
+        const LoadFlow& flow = rounds_.flows()[i];
+        return flow.round == round.round && std::ranges::count(flow.channels, but) > 0;
+      });
+    };
+    known->second = std::ranges::any_of(rounds_.rounds_of(channel), [&](const ChannelRound& round) {
+      return round.whole && round.reached <= elimination_.passes(channel) &&
+             round.got < kDip * round.reached && !meets_it(round);
+    });
+    return known->second;
+  }
+
   /// True when another suspect on the flow's path may have held it back, or a channel was overfilled there.
   /// `offered` becomes what a faster culprit before `channel` let through.
   bool is_clean(const LoadFlow& flow, ChannelId channel, const LoadSuspicion& suspicion,
@@ -103,7 +124,8 @@ class LoadFindings {
       const bool rival = std::ranges::any_of(
           suspicion.alternatives, [c](const auto& some) { return std::ranges::binary_search(some, c); });
       if (rival || !suspects_.contains(c)) continue;
-      if (elimination_.passes(c) < kFaster * elimination_.passes(channel)) return false;
+      if (elimination_.passes(c) < kFaster * elimination_.passes(channel) || takes_of_any_offer(c, channel))
+        return false;
       if (before) offered = std::min(offered, elimination_.passes(c));
     }
     return true;
@@ -139,9 +161,13 @@ class LoadFindings {
     if (!judged.pressed) for_congestion = std::clamp(for_congestion, -kMaxUnpressed, kMaxUnpressed);
     const double slow = std::max(elimination_.passes(channel), kSlowest * capacity);
     for_congestion += std::min(idle_evidence(channel, slow) + waits_.log_ratio(channel), kMaxIdle);
-    judged.cause = for_congestion > 0 ? Cause::congestion : Cause::rate;
-    judged.probability = 1.0 / (1.0 + std::exp(-std::abs(for_congestion)));
-    judged.passing = for_congestion > 0 ? congestion.best : rate.best;
+    double at_times = fit_rate_at_times(judged.rounds, rounds_.noise()).log_likelihood - rate.log_likelihood;
+    if (!judged.pressed) at_times = std::min(at_times, kMaxUnpressed);
+    judged.cause = for_congestion > 0 && for_congestion >= at_times ? Cause::congestion : Cause::rate;
+    judged.at_times = at_times > std::max(for_congestion, 0.0) - kMaxAtTimes;
+    const double all = 1.0 + std::exp(for_congestion) + std::exp(at_times);
+    judged.probability = std::max({1.0, std::exp(for_congestion), std::exp(at_times)}) / all;
+    judged.passing = judged.cause == Cause::congestion ? congestion.best : rate.best;
     if (judged.rounds.empty()) judged.passing = {elimination_.passes(channel) / capacity, 0.0};
     return judged;
   }
@@ -160,6 +186,8 @@ class LoadFindings {
       found.probability = std::min(found.probability, kMaybe);
       found.evidence.push_back("other channels of these paths, each with other traffic, may do the same");
     }
+    if (judged.at_times && judged.cause == Cause::rate)
+      found.probability = std::min(found.probability, kMaybe);
     if (suspicion.beside) {
       found.evidence.push_back(
           fmt::format("all these flows also cross {}: what comes and goes there would look the same",
@@ -201,7 +229,10 @@ class LoadFindings {
     if (judged.cause == Cause::congestion && shift > 3 * shifts_.spread)
       found.evidence.push_back(
           fmt::format("small probes wait {:.0f} us there while weft sends no load", shift));
-    if (judged.probability < kSure)
+    if (judged.at_times)
+      found.evidence.push_back(
+          "a rate that comes and goes, or other traffic: some rounds passed more than others");
+    else if (judged.probability < kSure)
       found.evidence.push_back(fmt::format("{} is as good as {} here: press it with less, then with more",
                                            to_string(Cause::rate), to_string(Cause::congestion)));
   }
@@ -335,6 +366,7 @@ class LoadFindings {
   Report& report_;
   std::set<ChannelId> suspects_;
   std::vector<Part> account_;  // by flow
+  mutable std::map<std::pair<ChannelId, ChannelId>, bool> takes_;
 };
 
 }  // namespace

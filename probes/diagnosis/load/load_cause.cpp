@@ -21,6 +21,8 @@ constexpr std::array kTuned{0.96, 1.0};
 /// From an offer to one so many times larger the share of a congested channel moves by ten times the usual
 /// noise.
 constexpr double kApart = 1.4;
+/// How far apart the parts of a round lie that are tried, as a scatter: a tenth over the square root of 12.
+constexpr double kPartOfRound = 0.03;
 
 class Average {
  public:
@@ -65,6 +67,18 @@ CauseFit fit_congestion(std::span<const PressedRound> rounds, double noise) {
         average.add(log_likelihood(rounds, way, std::hypot(noise, whim)), way);
       }
   return average.result();
+}
+
+/// Of a slow cable that comes and goes, the part of a round that it is there for: not at all, all of it (a
+/// quarter of the rounds each, as where its periods are as long as they), or any part.
+double log_likelihood_of_a_part(const PressedRound& round, double capacity, double noise) {
+  constexpr int kParts = 10;
+  const double whole = std::min(round.offered, 1.0);
+  const double held = whole - std::min(whole, capacity);
+  const auto at = [&](double part) { return std::exp(log_student(round.got - whole + part * held, noise)); };
+  double between = 0;
+  for (int i = 0; i < kParts; ++i) between += at((i + 0.5) / kParts) / kParts;
+  return std::log(0.25 * at(0) + 0.25 * at(1) + 0.5 * between);
 }
 
 constexpr double kAlike = 1.1;  // offers up to so many times the least of a group belong to it
@@ -120,6 +134,17 @@ bool crosses(const PathTable& table, const Observation& seen, ChannelId channel)
 CauseFit fit_cause(Cause cause, std::span<const PressedRound> rounds, double noise) {
   WEFT_CHECK(cause == Cause::rate || cause == Cause::congestion);
   return cause == Cause::rate ? fit_rate(rounds, noise) : fit_congestion(rounds, noise);
+}
+
+CauseFit fit_rate_at_times(std::span<const PressedRound> rounds, double noise) {
+  Average average;
+  for (double capacity = 0.01; capacity < 1.0; capacity *= 1.1) {
+    double sum = 0;
+    for (const PressedRound& round : rounds)
+      sum += log_likelihood_of_a_part(round, capacity, std::hypot(noise, kPartOfRound));
+    average.add(sum, {capacity, 0.0});
+  }
+  return average.result();
 }
 
 bool offers_differ(std::span<const PressedRound> rounds) {

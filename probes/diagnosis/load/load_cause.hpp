@@ -44,6 +44,10 @@ struct CauseFit {
 /// capacity.
 CauseFit fit_cause(Cause cause, std::span<const PressedRound> rounds, double noise);
 
+/// The rounds by a slow cable that comes and goes: each is held back for a part of its time, which may be
+/// none or all of it.
+CauseFit fit_rate_at_times(std::span<const PressedRound> rounds, double noise);
+
 /// True when the offers of the rounds differ enough for the two causes to predict different things.
 bool offers_differ(std::span<const PressedRound> rounds);
 

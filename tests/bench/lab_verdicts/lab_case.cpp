@@ -65,7 +65,7 @@ LabCase outage_case(const char* name, const char* settings, std::uint64_t seed) 
   const auto seconds = [&](double low, double high) {
     return std::chrono::milliseconds(std::llround(1000 * uniform(random, low, high)));
   };
-  one.outage = Outage{seconds(2, 4), seconds(1.5, 3)};
+  one.outage = Outage{seconds(1, 3), seconds(1.5, 3)};
   return one;
 }
 

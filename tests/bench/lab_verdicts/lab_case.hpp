@@ -11,7 +11,7 @@
 
 namespace weft::bench {
 
-/// The faults come so long after the sweep began, and go again.
+/// The faults come so long after the first probes, and go again.
 struct Outage {
   Nanoseconds after;
   Nanoseconds length;

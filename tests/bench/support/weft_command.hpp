@@ -22,6 +22,8 @@ class WeftCommand {
   /// Waits for its end, two minutes at most; what it wrote on stdout, whatever its exit status.
   std::string output();
 
+  pid_t pid() const { return child_.pid(); }
+
   static const std::string kProgram;
 
  private:

@@ -129,6 +129,33 @@ TEST(Classes, OrdinaryLossOverPathSetsIsNobodysFault) {
   }
 }
 
+TEST(Classes, ASwitchThatCrossesNoMorePathsThanOneOfItsCablesIsNotNamedForThem) {
+  // All that crosses spine1 goes from leaf3 to leaf1: as a whole it would look alike, and be one fault more
+  // surprising than either channel.
+  for (const bool corrupt : {false, true}) {
+    MadeUpRun run(1, {.leaves = 3, .spines = 2, .hosts_per_leaf = 2});
+    const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t spine, std::uint64_t harmed) {
+      run.seen.probes.push_back(
+          {.path = run.seen.paths.only(run.seen.paths.intern(run.path(from, to, spine))),
+           .sent = 2000,
+           .lost = corrupt ? 0 : harmed,
+           .corrupt = corrupt ? harmed : 0});
+    };
+    for (std::uint32_t a = 0; a < 6; ++a)
+      for (std::uint32_t b = 0; b < 6; ++b)
+        if (a / 2 != b / 2) add(a, b, 1, 0);
+    for (const std::uint32_t a : {4u, 5u})
+      for (const std::uint32_t b : {0u, 1u}) add(a, b, 0, 20);
+    const Diagnosis diagnosis = run.diagnosed();
+    std::vector<ChannelId> both{run.channel("leaf3->spine1"), run.channel("spine1->leaf1")};
+    std::ranges::sort(both);
+    ASSERT_EQ(diagnosis.ambiguous.size(), 1u) << corrupt;
+    EXPECT_EQ(diagnosis.ambiguous[0], both) << corrupt;
+    for (const GroupFinding& group : diagnosis.groups) EXPECT_TRUE(group.nodes.empty()) << corrupt;
+    EXPECT_EQ(run_verdict(diagnosis), Verdict::degraded) << corrupt;
+  }
+}
+
 TEST(Classes, ASecondRoundThatSendsWhatAHypothesisAsksForSettlesIt) {
   MadeUpRun run(3);
   const ChannelId broken = run.channel("leaf2->spine3");

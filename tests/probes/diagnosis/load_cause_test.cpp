@@ -60,6 +60,26 @@ TEST(LoadCause, FindsTheRateAndTheOtherTraffic) {
   EXPECT_NEAR(fit_cause(Cause::congestion, rounds_over({1.0, 0.8}, 0.002, 1), kNoise).best.other, 0.8, 0.08);
 }
 
+/// Over the better of the two causes that stay.
+double for_rate_at_times(const std::vector<PressedRound>& rounds) {
+  const double stays = std::max(fit_cause(Cause::congestion, rounds, kNoise).log_likelihood,
+                                fit_cause(Cause::rate, rounds, kNoise).log_likelihood);
+  return fit_rate_at_times(rounds, kNoise).log_likelihood - stays;
+}
+
+TEST(LoadCause, ASlowCableThatIsThereForSomeRoundsIsNeitherASteadyOneNorOtherTraffic) {
+  for (const double part : {0.1, 0.2, 0.5}) {
+    std::vector<PressedRound> rounds;
+    for (const double offered : kOffers)
+      rounds.push_back({offered, std::min(offered, rounds.size() % 2 == 0 ? part : 1.0)});
+    EXPECT_GT(for_rate_at_times(rounds), 2) << part;
+  }
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_LT(for_rate_at_times(rounds_over({0.5, 0.0}, 0.005, seed)), -6) << seed;
+    EXPECT_LT(for_rate_at_times(rounds_over({1.0, 0.8}, 0.02, seed)), -3) << seed;
+  }
+}
+
 TEST(LoadCause, NoRoundsSayNothing) {
   EXPECT_NEAR(for_congestion({}), 0, 1e-9);
   EXPECT_FALSE(offers_differ({}));

@@ -274,6 +274,21 @@ Diagnosis loaded(std::uint64_t seed, LoadPattern pattern, const std::vector<std:
   return swept(fabric, faults, {.seed = seed, .pattern = pattern});
 }
 
+TEST(Congestion, OfACableIsNotThatOfASlowOneWhoseFlowsGoOnByIt) {
+  const Fabric fabric = make_clos({.leaves = 3, .spines = 3, .hosts_per_leaf = 3}).value();
+  for (const std::uint64_t seed : {1, 2, 3}) {  // all three named both for congestion
+    const auto found =
+        swept(fabric, std::vector<std::string>{"leaf2--spine2:rate=214G", "leaf1--spine2:load=468G"},
+              {.seed = seed});
+    std::vector<std::string> named;
+    for (const LinkFinding& link : found.links)
+      if (link.verdict != Verdict::unknown)
+        named.push_back(fmt::format("{} {}", fabric.name_of(link.link), to_string(link.cause)));
+    std::ranges::sort(named);
+    EXPECT_EQ(named, (std::vector<std::string>{"leaf1--spine2 congestion", "leaf2--spine2 rate"})) << seed;
+  }
+}
+
 TEST(PatternLoad, OfAnIncastWhoseFlowsAreSmallASlowCableIsNotHealthy) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const auto diagnosis = loaded(seed, LoadPattern::incast, {"leaf2--spine1:rate=30G"});
