@@ -61,14 +61,8 @@ void avoid(BalanceOptions& options, const assign::DocumentAvoided& avoided, cons
 Result<void> read_avoid(const Fabric& fabric, BalanceOptions& options, const po::variables_map& values) {
   const auto path = text_option(values, "avoid");
   if (!path) return {};
-  WEFT_TRY(const auto text, files::read_text_file(*path, kMaxBlacklistBytes));
-  if (blacklist::are_of_ledger(text)) {
-    WEFT_TRY(const auto entries, blacklist::parse_entry_lines(text, *path));
-    avoid(options, assign::avoided_by(fabric, entries), *path);
-    return {};
-  }
-  WEFT_TRY(const auto entries, blacklist::parse_blacklist(text, *path));
-  avoid(options, assign::avoided_by(fabric, entries, stamp_now().generated_at), *path);
+  WEFT_TRY(const auto avoided, read_avoided(fabric, *path));
+  avoid(options, avoided, *path);
   return {};
 }
 
@@ -85,6 +79,16 @@ Result<void> read_diagnosis(const Fabric& fabric, BalanceOptions& options, const
 }
 
 }  // namespace
+
+Result<assign::DocumentAvoided> read_avoided(const Fabric& fabric, const std::string& path) {
+  WEFT_TRY(const auto text, files::read_text_file(path, kMaxBlacklistBytes));
+  if (blacklist::are_of_ledger(text)) {
+    WEFT_TRY(const auto entries, blacklist::parse_entry_lines(text, path));
+    return assign::avoided_by(fabric, entries);
+  }
+  WEFT_TRY(const auto entries, blacklist::parse_blacklist(text, path));
+  return assign::avoided_by(fabric, entries, stamp_now().generated_at);
+}
 
 void add_balance_options(po::options_description& options) {
   add_demand_options(options);

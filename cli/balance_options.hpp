@@ -2,6 +2,7 @@
 #pragma once
 
 #include "balancer/assign/assign.hpp"
+#include "balancer/assign/avoid.hpp"
 #include "cli/demand_options.hpp"
 #include "topology/files/fabric_file.hpp"
 
@@ -17,6 +18,10 @@ struct BalanceOptions {
   std::optional<std::vector<std::vector<assign::KeptQp>>> previous = {};
   OutputFormat output = OutputFormat::table;
 };
+
+/// What a blacklist (weft.blacklist/1, or entries of a ledger, /2) says not to use. Errors: as those of its
+/// reader.
+Result<assign::DocumentAvoided> read_avoided(const Fabric& fabric, const std::string& path);
 
 /// Prints on stderr which links of a blacklist the fabric has not, and what was predicted.
 Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::variables_map& values);

@@ -9,6 +9,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
+#include "cli/nccl_site.hpp"
 #include "cli/options.hpp"
 #include "cli/ras_query.hpp"
 #include "cli/stamp.hpp"
@@ -17,41 +18,18 @@
 #include "collectors/nccl/hang_report.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
-#include "topology/files/path_map_json.hpp"
 
 namespace weft::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxDumps = 200'000;  // files of a directory: above any job so far
-constexpr Bytes kMaxFileBytes(512'000'000);
 constexpr std::chrono::seconds kBetweenAnswers(2);  // collectives of training take less
 
 constexpr const char* kExamples =
     "  weft nccl hang traces/                   # nccl_trace_rank_0, nccl_trace_rank_1 ...\n"
     "  weft nccl hang traces/ --ras gpu1:28028 -o json\n"
     "  weft nccl hang traces/ --qps qps/ --fabric fabric.yaml --paths map.json\n";
-
-/// The ordinary files of a directory by name, or the file itself.
-Result<std::vector<fs::path>> files_in(const fs::path& place, std::string_view option) {
-  std::error_code error;
-  const auto status = fs::status(place, error);
-  if (!fs::exists(status))
-    return fail(ErrorKind::not_found, "{}{}: no such file or directory", option, place.string());
-  if (!fs::is_directory(status)) return std::vector{place};
-  std::vector<fs::path> all;
-  for (fs::directory_iterator at(place, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unknown;
-    if (at->path().filename().string().starts_with('.') || !at->is_regular_file(unknown)) continue;
-    all.push_back(at->path());
-    if (all.size() > kMaxDumps)
-      return fail(ErrorKind::invalid_input, "{}{}: more than {} files", option, place.string(), kMaxDumps);
-  }
-  if (error) return fail(ErrorKind::permission, "{}{}: {}", option, place.string(), error.message());
-  std::ranges::sort(all);
-  return all;
-}
 
 /// A dump that cannot be read is a rank less, never the end.
 Result<void> read_dumps(const fs::path& folder, nccl::HangInput& input) {
@@ -91,7 +69,7 @@ Result<void> read_dumps(const fs::path& folder, nccl::HangInput& input) {
 }
 
 Result<nccl::RasReport> read_report(const std::string& place, const RasPlace& from) {
-  WEFT_TRY(const auto text, from.is_file ? files::read_text_file(place, kMaxFileBytes) : ask_ras(from));
+  WEFT_TRY(const auto text, from.is_file ? files::read_text_file(place, kMaxJobFile) : ask_ras(from));
   return nccl::parse_ras(text);
 }
 
@@ -115,50 +93,17 @@ Result<void> read_ras(const std::string& place, nccl::HangInput& input) {
   return {};
 }
 
-Result<void> read_qps(const std::vector<std::string>& places, nccl::HangInput& input) {
-  for (const std::string& place : places) {
-    WEFT_TRY(const auto files, files_in(place, "--qps "));
-    for (const fs::path& file : files) {
-      const std::string name = outside_text(file.string());
-      const auto text = files::read_text_file(file, kMaxFileBytes);
-      auto tables =
-          text ? nccl::parse_qp_tables(*text, name) : Result<std::vector<nccl::QpTable>>(pass_on(text));
-      if (tables)
-        std::ranges::move(*tables, std::back_inserter(input.qps));
-      else
-        input.lost.push_back({"queue pairs", std::nullopt, outside_text(tables.error().message)});
-    }
-  }
-  return {};
-}
-
 Result<int> run(const po::variables_map& values) {
   const auto folder = text_option(values, "dumps");
   if (!folder) return fail(ErrorKind::usage, "which dumps? as in: weft nccl hang traces/");
   WEFT_TRY(const bool json, wants_json(values));
-  const auto fabric_path = text_option(values, "fabric");
-  const auto paths_path = text_option(values, "paths");
-  if (paths_path && !fabric_path)
-    return fail(ErrorKind::usage, "--paths {}: it needs --fabric FABRIC.yaml, whose links it names",
-                *paths_path);
-  std::optional<files::FabricFile> fabric;
-  std::optional<PathMap> paths;
-  if (fabric_path) {
-    WEFT_TRY(auto file, load_fabric_file(*fabric_path));
-    fabric = std::move(file);
-  }
-  if (paths_path) {
-    WEFT_TRY(const auto text, files::read_text_file(*paths_path, kMaxFileBytes));
-    WEFT_TRY(auto map, files::parse_path_map(fabric->fabric, text, *paths_path));
-    paths = std::move(map);
-  }
+  WEFT_TRY(auto site, read_job_site(values));
   nccl::HangInput input;
-  if (values.count("qps")) WEFT_TRY_VOID(read_qps(values["qps"].as<std::vector<std::string>>(), input));
+  for (const std::string& why : site.lost) input.lost.push_back({"queue pairs", std::nullopt, why});
+  input.qps = std::move(site.qps);
   if (const auto place = text_option(values, "ras")) WEFT_TRY_VOID(read_ras(*place, input));
   WEFT_TRY_VOID(read_dumps(*folder, input));
-  std::optional<nccl::HangFabric> where;
-  if (fabric) where = {&fabric->fabric, paths ? &*paths : nullptr, &fabric->addresses};
-  const auto verdict = nccl::explain_hang(input, where);
+  const auto verdict = nccl::explain_hang(input, site.where());
   fmt::print("{}",
              json ? nccl::hang_json(verdict, stamp_now()) : nccl::hang_text(verdict, terminal_columns()));
   return exit_status(verdict.verdict);
@@ -177,12 +122,8 @@ OptionParser nccl_hang_options() {
   parser.options().add_options()("dumps", po::value<std::string>()->value_name("DIR"),
                                  "the dumps, a file a rank, its number at the end of the name")(
       "ras", po::value<std::string>()->value_name("HOST:PORT|FILE"),
-      "NCCL's RAS: asked at this address (its usual port is 28028), or a saved answer")(
-      "qps", po::value<std::vector<std::string>>()->composing()->value_name("FILE|DIR"),
-      "tables of queue pairs, of weft nccl qps -o json; two of a host, some seconds apart, tell what moves")(
-      "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric file, to name links")(
-      "paths", po::value<std::string>()->value_name("PATHS.json"),
-      "which path each label takes: a map of weft trace -o json");
+      "NCCL's RAS: asked at this address (its usual port is 28028), or a saved answer");
+  add_site_options(parser.options());
   parser.positional("dumps", 1);
   add_output_option(parser.options(Group::output));
   return parser;

@@ -7,6 +7,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
+#include "cli/nccl_site.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
@@ -99,7 +100,10 @@ Result<int> explain(const po::variables_map& values) {
   if (paths.empty())
     print_stderr("weft: no process of a job has written a profile in {}\n", outside_text(place));
   WEFT_TRY(const auto profiles, read_profiles(paths));
-  const auto report = nccl::explain_slow(profiles);
+  WEFT_TRY(const auto site, read_job_site(values));
+  for (const std::string& why : site.lost) print_stderr("weft: {}\n", why);
+  auto report = nccl::explain_slow(profiles);
+  if (const auto where = site.where()) locate_slow(profiles, site.qps, *where, report);
   if (json)
     fmt::print("{}\n", slow_json(report, stamp_now()));
   else
@@ -113,17 +117,20 @@ Result<int> explain(const po::variables_map& values) {
 
 OptionParser nccl_slow_options() {
   OptionParser parser(
-      "weft nccl slow [DIR|FILE] [--top N] [-o table|json]",
+      "weft nccl slow [DIR|FILE] [--qps PLACE --fabric FABRIC.yaml --paths PATHS.json] [-o json]",
       "Says what slow collectives of a job wait for, of the profiles of its ranks: the GPU of a rank, a rank "
-      "that posts no "
-      "receive, or\nthe network between two. Copy the profiles of all hosts into one directory. The exit "
-      "status is 0 where "
-      "nothing is slow, 1 where\nsomething is, 2 where a step has not ended, 3 where nothing was told.",
-      "  weft nccl slow\n  weft nccl slow profiles/ -o json\n");
+      "that posts no\nreceive, or the network between two; with tables of queue pairs, the fabric and a path "
+      "map "
+      "also which link. Copy the\nprofiles of all hosts into one directory. The exit status is 0 where "
+      "nothing "
+      "is slow, 1 where something is, 2 where a\nstep has not ended, 3 where nothing was told.",
+      "  weft nccl slow\n  weft nccl slow profiles/ -o json\n"
+      "  weft nccl slow profiles/ --qps qps/ --fabric fabric.yaml --paths map.json\n");
   parser.options().add_options()(
       "place", po::value<std::string>()->value_name("DIR"),
       "the job's directory, or one file; without: WEFT_NCCL_DIR, else weft-nccl-UID in "
       "/dev/shm");
+  add_site_options(parser.options());
   parser.options(Group::output)
       .add_options()("top", po::value<std::size_t>()->value_name("N")->default_value(10),
                      "of the slow collectives the table has so many");

@@ -59,6 +59,8 @@ function(weft_nccl_test_programs)
   target_link_libraries(verbs_client PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
   add_executable(ring_client tests/rdma/ring_client.cpp)
   target_link_libraries(ring_client PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  add_executable(steer_timer tests/rdma/steer_timer.cpp)
+  target_link_libraries(steer_timer PRIVATE weft_balancer_steer)
   # What it calls of NCCL needs no GPU.
   add_executable(nccl_client tests/nccl/nccl_client.cpp balancer/nccl/call_slots.cpp)
   target_include_directories(nccl_client PRIVATE ${CMAKE_SOURCE_DIR})

@@ -96,7 +96,7 @@ int Keeper::modify(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
     if (TrackedQp* tracked = find_at_rest(lock, qp)) {
       ++tracked->state.calls;  // nothing begins to move
       if (tracked->state.draining) static_cast<void>(end_drain(lock, *tracked, std::nullopt));
-      end_move(*tracked, steer::Move::none);
+      end_move(lock, *tracked, steer::Move::none);
     }
   } catch (...) {  // no memory for an error's text
   }

@@ -75,11 +75,11 @@ class Keeper {
   void start_move(Lock& lock, TrackedQp& tracked, PathLabel label, Clock::time_point now);
   void hold(TrackedQp& tracked, Clock::time_point now);
   void continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now);
-  bool is_at_rest(TrackedQp& tracked, Clock::time_point now);
+  bool is_at_rest(Lock& lock, TrackedQp& tracked, Clock::time_point now);
   Result<void> end_drain(Lock& lock, TrackedQp& tracked, std::optional<PathLabel> label);
-  void end_move(TrackedQp& tracked, steer::Move how);
-  void give_held(TrackedQp& tracked);
-  void fail_queue_pair(TrackedQp& tracked);
+  void end_move(Lock& lock, TrackedQp& tracked, steer::Move how);
+  void give_held(Lock& lock, TrackedQp& tracked);
+  void fail_queue_pair(Lock& lock, TrackedQp& tracked);
   /// A call to the device of a queue pair that stays until it has returned, without the lock meanwhile.
   template <class Call>
   auto without_lock(Lock& lock, TrackedQp& tracked, Call call);

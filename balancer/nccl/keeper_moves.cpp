@@ -18,6 +18,9 @@ constexpr milliseconds kMaxHold{1000};
 /// For a post that asks for a completion to come: who posts such at all while it works does so within this.
 constexpr milliseconds kMaxArmed{100};
 constexpr milliseconds kAgain{500};  // until one that did not is tried again: others have their turn
+/// Until one whose posts were held in vain is tried again, once something of it has completed: a slow network
+/// then holds it a sixth of the time at most.
+constexpr milliseconds kAgainHeld{5000};
 constexpr std::uint32_t kMaxUnderWay = 16;
 /// Who answers posts credits of 64 bytes at most (NCCL 2.28, net_ib.cc); who sends, chunks of data.
 constexpr std::uint32_t kMinData = 4096;
@@ -111,11 +114,12 @@ bool Keeper::step(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   if (!state.connected || state.in_call) return state.in_call;
   observe(tracked, now);
   if (state.giving) {
-    give_held(tracked);
+    give_held(lock, tracked);
   } else if (state.record.move == steer::Move::under_way) {
     continue_move(lock, tracked, now);
   } else if (state.ready && state.calls == 0 && state.record.source != steer::LabelSource::program &&
-             state.tried != labels_.generation && now >= state.again) {
+             state.tried != labels_.generation && now >= state.again &&
+             state.stuck_at != state.seen_completed) {
     const steer::PairLabels* pair = nullptr;
     const auto label = label_of(tracked, &pair);
     if (!label || label == state.record.label) {
@@ -157,8 +161,8 @@ void Keeper::start_move(Lock& lock, TrackedQp& tracked, PathLabel label, Clock::
   const bool is_moved = !state.dlid && without_lock(lock, tracked, [&] {
     return rdma::relabel_by_device(calls_.library, tracked.qp, label);
   });
-  if (is_moved) return end_move(tracked, steer::Move::done);
-  if (state.unseen) return end_move(tracked, steer::Move::unseen);
+  if (is_moved) return end_move(lock, tracked, steer::Move::done);
+  if (state.unseen) return end_move(lock, tracked, steer::Move::unseen);
   hold(tracked, now);
 }
 
@@ -181,12 +185,12 @@ void Keeper::hold(TrackedQp& tracked, Clock::time_point now) {
 }
 
 /// What flew has ended; false: not yet, or not within its time, and then the move has ended.
-bool Keeper::is_at_rest(TrackedQp& tracked, Clock::time_point now) {
+bool Keeper::is_at_rest(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
   bool holds = false;
   bool at_rest = false;
   {
-    const std::scoped_lock lock(tracked.posting);
+    const std::scoped_lock posting(tracked.posting);
     holds = tracked.holding;
     at_rest = holds && tracked.completed.load(std::memory_order_acquire) >= tracked.posted;
   }
@@ -194,24 +198,23 @@ bool Keeper::is_at_rest(TrackedQp& tracked, Clock::time_point now) {
   state.holds = holds;
   if (at_rest) return true;
   if (now - state.since < (holds ? kMaxHold : kMaxArmed)) return false;
-  end_move(tracked, steer::Move::not_at_rest);
-  if (!holds) {
-    state.tried = 0;
-    state.again = now + kAgain;
-  }
+  end_move(lock, tracked, steer::Move::not_at_rest);
+  state.tried = 0;
+  state.again = now + (holds ? kAgainHeld : kAgain);
+  state.stuck_at = holds ? std::optional(state.seen_completed) : std::nullopt;
   return false;
 }
 
 void Keeper::continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
   if (!state.draining) {
-    if (!is_at_rest(tracked, now)) return;
+    if (!is_at_rest(lock, tracked, now)) return;
     const auto drains = without_lock(lock, tracked, [&] {
       return rdma::start_drain(calls_.library, tracked.qp, state.wanted, state.peer_lids);
     });
     if (!drains) {
       note_ = drains.error().message;
-      return end_move(tracked, steer::Move::refused);
+      return end_move(lock, tracked, steer::Move::refused);
     }
     state.draining = true;
     state.since = now;
@@ -222,7 +225,7 @@ void Keeper::continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now
   const bool is_at_rest = drained && *drained;
   const auto moved = end_drain(lock, tracked, is_at_rest ? std::optional(state.wanted) : std::nullopt);
   if (!moved) note_ = moved.error().message;
-  end_move(tracked, moved && is_at_rest ? steer::Move::done : steer::Move::refused);
+  end_move(lock, tracked, moved && is_at_rest ? steer::Move::done : steer::Move::refused);
 }
 
 /// Out of the drained state, with the label or (absent) as it was.
@@ -234,12 +237,12 @@ Result<void> Keeper::end_drain(Lock& lock, TrackedQp& tracked, std::optional<Pat
   if (resumed) return resumed;
   // Left in SQD it would take posts and never send them: the program must see that it failed.
   const auto is = without_lock(lock, tracked, [&] { return rdma::state_of_qp(calls_.library, tracked.qp); });
-  if (!is || is->qp_state == IBV_QPS_SQD) fail_queue_pair(tracked);
+  if (!is || is->qp_state == IBV_QPS_SQD) fail_queue_pair(lock, tracked);
   return resumed;
 }
 
 /// What was held is posted. `none`: the program changes the queue pair itself, and it may be tried again.
-void Keeper::end_move(TrackedQp& tracked, steer::Move how) {
+void Keeper::end_move(Lock& lock, TrackedQp& tracked, steer::Move how) {
   auto& state = tracked.state;
   if (how == steer::Move::none && state.record.move != steer::Move::under_way) return;
   state.record.move = how;
@@ -250,27 +253,34 @@ void Keeper::end_move(TrackedQp& tracked, steer::Move how) {
     ++state.record.moves;
   }
   changed_ = true;
-  give_held(tracked);
+  give_held(lock, tracked);
 }
 
 /// The program was told that these are posted. Where the queue has no room they wait for it; where the device
 /// refuses one the program must see that the queue pair failed: in the state of error the device takes posts,
 /// and gives them back with an error.
-void Keeper::give_held(TrackedQp& tracked) {
-  const std::scoped_lock lock(tracked.posting);
-  int error = release(tracked);
+void Keeper::give_held(Lock& lock, TrackedQp& tracked) {
+  const auto give = [&tracked] {
+    const std::scoped_lock posting(tracked.posting);
+    return release(tracked);
+  };
+  int error = give();
   if (error != 0 && error != ENOMEM) {
-    fail_queue_pair(tracked);
-    error = release(tracked);
+    fail_queue_pair(lock, tracked);  // what is posted meanwhile is held, too
+    error = give();
   }
   tracked.state.giving = error == ENOMEM;
-  if (error != 0 && error != ENOMEM) drop_held(tracked);
+  if (error == 0 || error == ENOMEM) return;
+  const std::scoped_lock posting(tracked.posting);
+  drop_held(tracked);
 }
 
-void Keeper::fail_queue_pair(TrackedQp& tracked) {
-  ibv_qp_attr failed{};
-  failed.qp_state = IBV_QPS_ERR;
-  calls_.library.modify_qp(tracked.qp, &failed, IBV_QP_STATE);
+void Keeper::fail_queue_pair(Lock& lock, TrackedQp& tracked) {
+  without_lock(lock, tracked, [&] {
+    ibv_qp_attr failed{};
+    failed.qp_state = IBV_QPS_ERR;
+    return calls_.library.modify_qp(tracked.qp, &failed, IBV_QP_STATE);
+  });
   tracked.errors.fetch_add(1);
 }
 

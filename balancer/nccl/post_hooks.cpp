@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "balancer/nccl/tracked_qp.hpp"
 
@@ -22,6 +23,11 @@ constinit TrackedQps tracked_qps;
 /// Where a removed one stood: it has no context and is found by nobody. Never destroyed: threads of the job
 /// may still post while it exits.
 TrackedQp* const gone = new TrackedQp;
+
+// What this thread posted by: numbers of queue pairs have 24 bits.
+constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::uint32_t kSeveral = UINT32_MAX - 1;
+constinit thread_local std::uint32_t posted_by = kNobody;
 
 std::size_t place_of(const ibv_context* context) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(context) >> 6U;
@@ -71,6 +77,7 @@ int hooked_post_send(ibv_qp* qp, ibv_send_wr* chain, ibv_send_wr** bad) noexcept
     const WrappedContext* const wrapped = find_wrapped(qp->context);
     return wrapped == nullptr ? EINVAL : wrapped->post_send.load(std::memory_order_relaxed)(qp, chain, bad);
   }
+  posted_by = posted_by == kNobody || posted_by == qp->qp_num ? qp->qp_num : kSeveral;
   const std::scoped_lock lock(tracked->posting);
   if (tracked->holding) return tracked->held->take(chain, bad);
   const int error = tracked->post(qp, chain, bad);
@@ -110,6 +117,11 @@ int hooked_poll_cq(ibv_cq* cq, int most, ibv_wc* completions) noexcept {
 }  // namespace
 
 TrackedQps& qp_table() noexcept { return tracked_qps; }
+
+std::optional<std::uint32_t> take_posted_by() noexcept {
+  const std::uint32_t number = std::exchange(posted_by, kNobody);
+  return number < kSeveral ? std::optional(number) : std::nullopt;
+}
 
 bool TrackedQps::insert(TrackedQp* tracked) noexcept {
   std::size_t at = slot_of(tracked->context, tracked->number);

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <ctime>
 #include <iterator>
+#include <utility>
 
 #include "balancer/nccl/job_files.hpp"
 #include "topology/base/outside_text.hpp"
@@ -37,12 +38,7 @@ std::uint64_t wall_time(std::uint64_t at) {
 
 template <std::size_t kSize>
 std::string json_text(const std::array<char, kSize>& text) {
-  std::string json;
-  for (const char c : outside_text(text.data())) {
-    if (c == '"' || c == '\\') json += '\\';
-    json += c;
-  }
-  return json;
+  return nccl::json_text(std::string_view(text.data()));
 }
 
 const char* name_of(ProxyWait wait) {
@@ -64,6 +60,15 @@ const char* name_of(ProxyWait wait) {
 }
 
 }  // namespace
+
+std::string json_text(std::string_view text) {
+  std::string json;
+  for (const char c : outside_text(text)) {
+    if (c == '"' || c == '\\') json += '\\';
+    json += c;
+  }
+  return json;
+}
 
 std::uint64_t profile_clock() noexcept { return nanoseconds(CLOCK_MONOTONIC); }
 
@@ -196,6 +201,12 @@ void ProfileFile::append_record(const ProfileRecord& record) {
   for (std::size_t wait = 1; wait < kProxyWaits; ++wait)
     if (of.waited[wait] != 0)
       fmt::format_to(out, ",\"{}_ns\":{}", name_of(static_cast<ProxyWait>(wait)), of.waited[wait]);
+  const char* before = ",\"qps\":[";
+  for (const ProfiledQp& qp : of.qps) {
+    if (qp.steps == 0) break;
+    fmt::format_to(out, "{}[{},{},{}]", std::exchange(before, ","), qp.number, qp.steps, qp.waited);
+  }
+  if (of.qps[0].steps != 0) pending_ += ']';
   pending_ += "}\n";
 }
 

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "balancer/nccl/profile_recorder.hpp"
 #include "topology/os/file_descriptor.hpp"
@@ -55,5 +56,8 @@ class ProfileFile {
 
 /// Nanoseconds of the clock that does not step back.
 std::uint64_t profile_clock() noexcept;
+
+/// What may stand between quotes of a JSON text; of outside_text.
+std::string json_text(std::string_view text);
 
 }  // namespace weft::nccl

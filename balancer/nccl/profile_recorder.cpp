@@ -122,20 +122,38 @@ void* ProfileRecorder::start_step(void* parent, int step, std::uint64_t now) {
   Operation* const operation = kind_of(bits) == kOperation ? operation_of(bits) : nullptr;
   if (operation == nullptr) return nullptr;
   const std::size_t place = static_cast<std::uint32_t>(step) % kStepsUnderWay;
+  operation->qps[place].reset();
   operation->steps[place].store(pack(ProxyWait::none, now), std::memory_order_release);
   return to_handle(bits | kStep | place << 18U);
 }
 
-void ProfileRecorder::step_waits(void* handle, ProxyWait wait, std::uint64_t sent, std::uint64_t now) {
+void ProfileRecorder::end_wait(Operation& operation, std::size_t step, std::uint64_t before,
+                               std::uint64_t now) {
+  const std::uint64_t waited = now - (before >> 3U);
+  operation.sums.waited[static_cast<std::size_t>(wait_of(before))] += waited;
+  if (wait_of(before) != ProxyWait::network || !operation.qps[step]) return;
+  for (ProfiledQp& qp : operation.sums.qps) {
+    if (qp.steps != 0 && qp.number != *operation.qps[step]) continue;
+    qp.number = *operation.qps[step];
+    ++qp.steps;
+    qp.waited += waited;
+    return;
+  }
+}
+
+void ProfileRecorder::step_waits(void* handle, ProxyWait wait, std::uint64_t sent, std::uint64_t now,
+                                 std::optional<std::uint32_t> qp) {
   const std::uint64_t bits = bits_of(handle);
   Operation* const operation = kind_of(bits) == kStep ? operation_of(bits) : nullptr;
   if (operation == nullptr) return;
-  auto& step = operation->steps[step_of(bits) % kStepsUnderWay];
+  const std::size_t place = step_of(bits) % kStepsUnderWay;
+  auto& step = operation->steps[place];
   const std::uint64_t before = step.load(std::memory_order_relaxed);
   operation->sums.bytes += sent;
   // NCCL says again that it waits for the peer with each try.
   if (before == 0 || wait_of(before) == wait) return;
-  operation->sums.waited[static_cast<std::size_t>(wait_of(before))] += now - (before >> 3U);
+  end_wait(*operation, place, before, now);
+  operation->qps[place] = qp;
   step.store(pack(wait, now), std::memory_order_release);
 }
 
@@ -158,10 +176,10 @@ void ProfileRecorder::stop(void* handle, std::uint64_t now) {
     end_operation(*operation, life_of(bits), now);
     return;
   }
-  auto& step = operation->steps[step_of(bits) % kStepsUnderWay];
-  const std::uint64_t before = step.exchange(0, std::memory_order_relaxed);
+  const std::size_t place = step_of(bits) % kStepsUnderWay;
+  const std::uint64_t before = operation->steps[place].exchange(0, std::memory_order_relaxed);
   if (before == 0) return;
-  operation->sums.waited[static_cast<std::size_t>(wait_of(before))] += now - (before >> 3U);
+  end_wait(*operation, place, before, now);
   ++operation->sums.steps;
 }
 

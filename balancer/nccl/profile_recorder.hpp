@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 namespace weft::nccl {
@@ -46,6 +47,16 @@ struct ProfiledCollective {
   std::uint8_t channels = 0;
 };
 
+/// What steps of an operation that went by one queue pair waited for the network.
+struct ProfiledQp {
+  std::uint32_t number = 0;
+  std::uint32_t steps = 0;  // 0: no queue pair
+  std::uint64_t waited = 0;
+};
+/// NCCL_IB_QPS_PER_CONNECTION is 1 by default, and 4 where it is raised; of more, those that come later are
+/// left out.
+inline constexpr std::size_t kQpsOfOperation = 4;
+
 struct ProfiledOperation {
   std::int32_t peer = 0;
   std::uint8_t channel = 0;
@@ -54,6 +65,7 @@ struct ProfiledOperation {
   std::uint64_t bytes = 0;
   std::uint64_t took = 0;  // nanoseconds
   std::array<std::uint64_t, kProxyWaits> waited{};
+  std::array<ProfiledQp, kQpsOfOperation> qps{};
 };
 
 struct ProfileRecord {
@@ -100,8 +112,9 @@ class ProfileRecorder {
                          std::uint64_t now);
   void* start_operation(void* parent, std::int32_t peer, std::uint8_t channel, bool sends, std::uint64_t now);
   void* start_step(void* parent, int step, std::uint64_t now);
-  /// `sent` bytes went by this change.
-  void step_waits(void* handle, ProxyWait wait, std::uint64_t sent, std::uint64_t now);
+  /// `sent` bytes went by this change, and by the queue pair of this number, where that is known.
+  void step_waits(void* handle, ProxyWait wait, std::uint64_t sent, std::uint64_t now,
+                  std::optional<std::uint32_t> qp = std::nullopt);
   /// Of any event.
   void stop(void* handle, std::uint64_t now);
 
@@ -125,6 +138,7 @@ class ProfileRecorder {
     std::uint64_t started = 0;
     ProfiledOperation sums;
     std::array<std::atomic<std::uint64_t>, kStepsUnderWay> steps{};  // since << 3 | wait; 0: none
+    std::array<std::optional<std::uint32_t>, kStepsUnderWay> qps{};  // by which each was sent
   };
   struct Cell {
     std::atomic<std::uint64_t> turn{0};
@@ -133,6 +147,7 @@ class ProfileRecorder {
 
   Operation* operation_of(std::uint64_t handle);
   bool put(const ProfileRecord& record);
+  static void end_wait(Operation& operation, std::size_t step, std::uint64_t before, std::uint64_t now);
   void end_operation(Operation& operation, std::uint32_t life, std::uint64_t now);
   static WaitingOperation describe(const Operation& operation);
 

@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "balancer/nccl/environment.hpp"
+#include "balancer/nccl/job_files.hpp"
 #include "balancer/nccl/plugin_api.hpp"
 #include "balancer/nccl/profile_file.hpp"
+#include "balancer/nccl/tracked_qp.hpp"
 #include "balancer/steer/tuner_table.hpp"
 
 namespace weft::nccl {
@@ -31,7 +33,8 @@ struct Profiler {
 std::atomic<Profiler*> the_profiler{nullptr};
 
 std::string header_of(const Environment& of) {
-  std::string header = fmt::format(",\"every\":{}", of.profile_every);
+  std::string header = fmt::format(",\"every\":{},\"host\":\"{}\"", of.profile_every, json_text(host_name()));
+  if (of.rank) header += fmt::format(",\"job_rank\":{}", *of.rank);
   if (const auto table = steer::decode_tuner(of.tuner))
     header += fmt::format(",\"tuner_epoch\":{},\"tuner_checksum\":\"{:016x}\"", table->epoch,
                           steer::tuner_checksum(of.tuner));
@@ -169,9 +172,9 @@ int stop(void* handle) noexcept {
 int record(void* handle, int state, const api::StateArguments* arguments) noexcept {
   Profiler* const kept = the_profiler.load(std::memory_order_relaxed);
   if (kept == nullptr || handle == nullptr) return api::kSuccess;
-  const auto waits = [&](ProxyWait wait, bool moved) {
+  const auto waits = [&](ProxyWait wait, bool moved, std::optional<std::uint32_t> qp = std::nullopt) {
     kept->recorder.step_waits(handle, wait, moved && arguments != nullptr ? arguments->sent_bytes : 0,
-                              profile_clock());
+                              profile_clock(), qp);
     return api::kSuccess;
   };
   switch (state) {
@@ -179,9 +182,11 @@ int record(void* handle, int state, const api::StateArguments* arguments) noexce
     case api::kRecvGpuWait:
       return waits(ProxyWait::gpu, false);
     case api::kSendPeerWait:
+      static_cast<void>(take_posted_by());  // of other steps
       return waits(ProxyWait::peer, false);
     case api::kSendWait:
-      return waits(ProxyWait::network, true);
+      // `isend` stands between the two, on one thread (NCCL 2.28, net.cc).
+      return waits(ProxyWait::network, true, take_posted_by());
     case api::kRecvWait:
       return waits(ProxyWait::data, false);
     case api::kRecvFlushWait:

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "balancer/nccl/held_posts.hpp"
 #include "balancer/steer/process_qps.hpp"
@@ -72,8 +73,9 @@ struct TrackedQp {
     std::optional<Lid> dlid;       // that the program gave it; absent on RoCE
     std::size_t index = 0;         // among those of its role between its two GIDs
     QueueRoom room;
-    std::uint64_t tried = 0;  // the generation whose label was tried last
-    Clock::time_point again;  // not before
+    std::uint64_t tried = 0;                // the generation whose label was tried last
+    Clock::time_point again;                // not before
+    std::optional<std::uint64_t> stuck_at;  // completions when it was held in vain: not before another comes
     std::optional<LidRange> peer_lids;
     PathLabel wanted;
     bool draining = false;    // a move that has come to SQD
@@ -121,6 +123,10 @@ class TrackedQps {
 
 /// The queue pairs whose posts and completions are counted.
 TrackedQps& qp_table() noexcept;
+
+/// The queue pairs by which this thread has posted since it last asked: their number where they are one.
+/// Absent: none, or several.
+std::optional<std::uint32_t> take_posted_by() noexcept;
 
 /// From now on what is posted by and polled from queue pairs of the context goes through this library; the
 /// device's own ibv_post_send. Null: no room for another context, or another library wraps it too: nothing

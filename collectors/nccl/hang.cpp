@@ -49,7 +49,7 @@ Verdict verdict_of(HangCause cause) {
 
 class Explanation {
  public:
-  Explanation(const HangInput& input, const std::optional<HangFabric>& fabric)
+  Explanation(const HangInput& input, const std::optional<JobFabric>& fabric)
       : input_(&input), fabric_(&fabric), job_(input), qps_(input, job_), found_(find_suspects(job_)) {}
 
   HangVerdict explain() && {
@@ -281,7 +281,7 @@ class Explanation {
   }
 
   const HangInput* input_;
-  const std::optional<HangFabric>* fabric_;
+  const std::optional<JobFabric>* fabric_;
   Job job_;
   QpView qps_;
   Suspects found_;
@@ -300,7 +300,7 @@ std::optional<HangCause> parse_hang_cause(std::string_view text) {
   return found == kNames.end() ? std::nullopt : std::optional(found->first);
 }
 
-HangVerdict explain_hang(const HangInput& input, const std::optional<HangFabric>& fabric) {
+HangVerdict explain_hang(const HangInput& input, const std::optional<JobFabric>& fabric) {
   return Explanation(input, fabric).explain();
 }
 

@@ -10,12 +10,8 @@
 #include <vector>
 
 #include "collectors/nccl/job.hpp"
+#include "collectors/nccl/path_evidence.hpp"
 #include "topology/findings/verdict.hpp"
-#include "topology/model/addressing.hpp"
-
-namespace weft {
-class Fabric;
-}
 
 namespace weft::nccl {
 
@@ -33,12 +29,6 @@ enum class HangCause : std::uint8_t {
 };
 std::string_view to_string(HangCause cause);
 std::optional<HangCause> parse_hang_cause(std::string_view text);
-
-struct SuspectLink {
-  std::string link;  // leaf1--spine2
-  std::string from;  // the node whose sending direction it is; empty: both, or not known
-  double confidence = 0;
-};
 
 /// What ends the wait, and when.
 struct TimeLimit {
@@ -69,13 +59,6 @@ struct HangVerdict {
   std::vector<TimeLimit> limits = {};     // those that run, the first to strike first
 };
 
-/// What the queue pairs' paths are found by.
-struct HangFabric {
-  const Fabric* fabric = nullptr;
-  const PathMap* paths = nullptr;  // null: of paths only what the tables say
-  const AddressBook* addresses = nullptr;
-};
-
-HangVerdict explain_hang(const HangInput& input, const std::optional<HangFabric>& fabric);
+HangVerdict explain_hang(const HangInput& input, const std::optional<JobFabric>& fabric);
 
 }  // namespace weft::nccl

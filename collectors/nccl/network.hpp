@@ -14,13 +14,6 @@ namespace weft::nccl {
 /// ms at 1 Gbit/s.
 inline constexpr Nanoseconds kMinStall = std::chrono::seconds(1);
 
-struct NetworkFindings {
-  std::vector<SuspectLink> links = {};
-  std::vector<std::vector<std::string>> alternatives = {};
-  std::vector<std::string> evidence = {};
-  std::string host = {};  // that acknowledges nothing on any NIC; then no link is named
-};
-
 class QpView {
  public:
   /// `input` must outlive this.
@@ -38,7 +31,7 @@ class QpView {
   TimeLimit time_limit() const;
 
   /// By queue pairs that stall; `busy`: by those that always have work under way.
-  NetworkFindings locate(const HangFabric& fabric, bool busy) const;
+  NetworkFindings locate(const JobFabric& fabric, bool busy) const;
   std::vector<std::string> remarks() const;
 
  private:
@@ -58,7 +51,6 @@ class QpView {
   void pair_tables(const HangInput& input, const Job& job);
   void judge_stalls();
   void judge_queues();
-  friend class PathEvidence;
 
   std::vector<Qp> qps_;
   std::size_t stalled_ = 0;

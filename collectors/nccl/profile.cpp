@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "topology/base/outside_text.hpp"
 #include "topology/files/json_view.hpp"
 
 namespace weft::nccl {
@@ -19,6 +20,7 @@ constexpr std::array<std::string_view, kWaits> kMembers{"gpu_ns", "peer_ns", "ne
                                                         "flush_ns"};
 constexpr std::uint64_t kMaxTime = 4'000'000'000'000'000;  // nanoseconds: 46 days
 constexpr std::int64_t kMaxRank = 1 << 24;
+constexpr std::size_t kMaxQpsOfOperation = 64;
 
 template <std::unsigned_integral T>
 Result<T> count_of(const JsonView& line, std::string_view name) {
@@ -79,6 +81,13 @@ class Reader {
     if (line.find("tuner_checksum")) {
       WEFT_TRY(made.tuner, text_of(line, "tuner_checksum"));
     }
+    if (line.find("host")) {
+      WEFT_TRY(const auto host, text_of(line, "host"));
+      made.host = outside_text(host);
+    }
+    if (line.find("job_rank")) {
+      WEFT_TRY(made.job_rank, count_of<std::uint32_t>(line, "job_rank"));
+    }
     WEFT_TRY(const auto place, count_of<std::uint32_t>(line, "place"));
     places_[place] = into_.communicators.size();
     into_.communicators.push_back(std::move(made));
@@ -126,9 +135,29 @@ class Reader {
       if (const auto view = line.find(kMembers[i])) {
         WEFT_TRY(made.waited[i], time_of(*view));
       }
+    if (const auto qps = line.find("qps")) {
+      WEFT_TRY(made.qps, qps_of(*qps));
+    }
     waits_.erase(Operation{made.collective, made.peer, made.channel, made.sends});
-    into_.operations.push_back(made);
+    into_.operations.push_back(std::move(made));
     return {};
+  }
+
+  static Result<std::vector<ProfileQp>> qps_of(const JsonView& view) {
+    WEFT_TRY(const auto size, view.size());
+    if (size > kMaxQpsOfOperation) return view.error("more than {} queue pairs", kMaxQpsOfOperation);
+    return files::read_array<ProfileQp>(view, qp_of);
+  }
+
+  /// [number, steps, nanoseconds]
+  static Result<ProfileQp> qp_of(const JsonView& view) {
+    WEFT_TRY(const auto size, view.size());
+    if (size != 3) return view.error("expected a number, steps and a time");
+    WEFT_TRY(const auto number, view.at(0).count<std::uint32_t>());
+    ProfileQp qp{.number = QpNum(number)};
+    WEFT_TRY(qp.steps, view.at(1).count<std::uint32_t>());
+    WEFT_TRY(qp.network, time_of(view.at(2)));
+    return qp;
   }
 
   Result<void> waiting(const JsonView& line) {

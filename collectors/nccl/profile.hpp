@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/base/ids.hpp"
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 
@@ -27,6 +28,15 @@ struct ProfileCommunicator {
   std::uint64_t ranks = 0;
   std::uint64_t every = 1;
   std::string tuner;  // checksum of its tuner table; empty: none
+  std::string host;   // as the queue pairs' tables have it; empty: not told
+  std::optional<std::uint32_t> job_rank;
+};
+
+/// Of the steps of an operation those that went by one queue pair.
+struct ProfileQp {
+  QpNum number;
+  std::uint64_t steps = 0;
+  Nanoseconds network{};  // that they waited for it, in all
 };
 
 /// One operation of a proxy: of a collective, a channel, a peer and a direction.
@@ -39,6 +49,7 @@ struct ProfileOperation {
   std::uint64_t bytes = 0;
   Nanoseconds took{};
   std::array<Nanoseconds, kWaits> waited{};  // of all steps, of which several wait at a time
+  std::vector<ProfileQp> qps;                // of a sender; empty: not told
   /// The part of `took` that goes to this wait.
   double seconds(Wait wait) const;
 };

@@ -4,6 +4,7 @@
 
 #include <compare>
 
+#include "collectors/nccl/path_evidence.hpp"
 #include "collectors/nccl/profile.hpp"
 #include "topology/files/document.hpp"
 
@@ -70,6 +71,10 @@ struct SlowReport {
   std::vector<SlowStanding> standing;  // the greatest factor first
   std::vector<NeverEnded> never;       // the longest first
   std::vector<std::string> notes;      // ranks of one communicator with different tuner tables
+  // Where queue pairs, fabric and path map were given (locate_slow):
+  std::vector<SuspectLink> links;
+  std::vector<std::vector<std::string>> alternatives;  // sets of channels of which one is at fault
+  std::vector<std::string> evidence;
   bool is_healthy() const { return slow.empty() && standing.empty() && never.empty() && notes.empty(); }
 };
 
@@ -82,6 +87,11 @@ inline constexpr std::size_t kMinPlaces = 3;
 inline constexpr double kMinLost = 100e-6;  // seconds
 
 SlowReport explain_slow(const std::vector<RankProfile>& profiles);
+
+/// Where the network is what collectives wait for: by which queue pairs the steps went that waited, which
+/// paths these have, and the link that explains them and none of the others.
+void locate_slow(const std::vector<RankProfile>& profiles, const std::vector<QpTable>& tables,
+                 const JobFabric& fabric, SlowReport& report);
 
 /// No line is wider than `columns`; at most `most` collectives are shown.
 std::string slow_text(const SlowReport& report, std::size_t columns, std::size_t most);

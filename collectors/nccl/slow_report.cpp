@@ -79,6 +79,13 @@ std::string slow_text(const SlowReport& report, std::size_t columns, std::size_t
     }
     text += table.text(columns, kIndent);
   }
+  for (const SuspectLink& link : report.links)
+    text += told(fmt::format("the network: link {}{}, with confidence {:.2f}", link.link,
+                             link.from.empty() ? "" : " (sent by " + link.from + ")", link.confidence),
+                 columns);
+  for (const auto& set : report.alternatives)
+    text += told(fmt::format("the network: one of {}", fmt::join(set, ", ")), columns);
+  for (const auto& line : report.evidence) text += told(line, columns);
   if (report.is_healthy() && report.operations > 0) text += "nothing is slow\n";
   return text;
 }
@@ -119,6 +126,13 @@ std::string slow_json(const SlowReport& report, const files::DocumentStamp& stam
                      {"waits_for", to_string(one.wait)},
                      {"seconds", one.seconds}});
   json["notes"] = report.notes;
+  auto& links = json["links"] = files::DocumentTree::array();
+  for (const SuspectLink& link : report.links) {
+    links.push_back({{"link", link.link}, {"confidence", link.confidence}});
+    if (!link.from.empty()) links.back()["from"] = link.from;
+  }
+  json["alternatives"] = report.alternatives;
+  json["evidence"] = report.evidence;
   return files::document_text(json);
 }
 

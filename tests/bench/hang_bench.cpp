@@ -42,7 +42,7 @@ void judge(const Kind& kind, JobFault fault, std::uint64_t seed, Tally& tally) {
   HungJobSpec spec{.fault = fault, .seed = seed, .lost_dumps = 0.01, .cut_dumps = 0.005, .lost_tables = 0.03};
   const HungJob job(spec);
   auto input = job.input();
-  const nccl::HangFabric fabric{&job.fabric, &job.paths, nullptr};
+  const nccl::JobFabric fabric{&job.fabric, &job.paths, nullptr};
   const auto told = nccl::explain_hang(input, fabric);
   const bool cause = std::ranges::count(kind.causes, told.cause) > 0;
   bool right = false;

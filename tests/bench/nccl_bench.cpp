@@ -1,11 +1,15 @@
 // What libweft-nccl.so costs a job's process: one post and one poll over a device that does nothing, with the
-// library's hooks and without them (hook_ns: the difference).
+// library's hooks and without them (hook_ns: the difference); its plugins; and what it does to programs in
+// guests.
+//
+//   bench_nccl [PART]    process, labels, cost, moves, failure or gain; one alone keeps what others measured
 #include <infiniband/verbs.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "balancer/nccl/tracked_qp.hpp"
+#include "tests/bench/nccl/guest_figures.hpp"
 #include "tests/bench/nccl/plugin_figures.hpp"
 #include "tests/bench/support/figures.hpp"
 
@@ -46,7 +50,7 @@ double cost(ibv_qp& qp, ibv_cq& cq) {
   return least;
 }
 
-int run() {
+double hook_ns() {
   ibv_context context{};
   context.ops.post_send = post_nothing;
   context.ops.poll_cq = poll_one;
@@ -62,13 +66,21 @@ int run() {
   tracked.post = nccl::wrap_context(&context);
   nccl::qp_table().insert(&tracked);
   const double hooked = cost(qp, cq);
+  return hooked - plain;
+}
+
+int run(std::string_view part) {
   bench::Figures figures("nccl");
-  figures.add("hook_ns", hooked - plain, "at most 50");
-  bench::add_plugin_figures(figures);
+  if (part.empty() || part == "process") {
+    figures.add("hook_ns", hook_ns(), "at most 50");
+    bench::add_plugin_figures(figures);
+  }
+  if (part != "process") bench::add_guest_figures(figures, part);
+  figures.keep_earlier();
   return figures.write();
 }
 
 }  // namespace
 }  // namespace weft
 
-int main() { return weft::run(); }
+int main(int argc, char** argv) { return weft::run(argc > 1 ? argv[1] : ""); }

@@ -12,6 +12,7 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
+#include "topology/model/clos.hpp"
 #include "topology/os/clocks.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -236,12 +237,15 @@ std::string assignment(std::string_view first, std::string_view second) {
                      qp(1, second));
 }
 
-Outcome steer_with(const JobDirectory& job, const std::string& text, const char* fabric = kFabric) {
+Outcome steer_with(const JobDirectory& job, const std::string& text, const char* fabric = kFabric,
+                   const Arguments& more = {}) {
   const auto folder = job.scratch.path();
   std::ofstream(folder / "now.json") << text;
   std::ofstream(folder / "fabric.yaml") << fabric;
-  return call(nccl_steer_command, {(folder / "now.json").string(), "--fabric",
-                                   (folder / "fabric.yaml").string(), "--dir", (folder / "job").string()});
+  Arguments words{(folder / "now.json").string(), "--fabric", (folder / "fabric.yaml").string(), "--dir",
+                  (folder / "job").string()};
+  words.insert(words.end(), more.begin(), more.end());
+  return call(nccl_steer_command, words);
 }
 
 steer::LabelList list_in(const JobDirectory& job) {
@@ -302,6 +306,100 @@ TEST(NcclSteer, RefusesLabelsThatNoFlowLabelGivesAndWhatIsNoAssignment) {
   EXPECT_THAT(steer_with(job, assignment("80", "49152")).err, HasSubstr("80 is no UDP source port"));
   EXPECT_EQ(steer_with(job, "{}").status, kExitUsage);
   EXPECT_EQ(call(nccl_steer_command, {}).status, kExitUsage);
+}
+
+/// One queue pair from host1 to host2 over spine1, and a map with a label of each spine.
+struct TwoSpines {
+  static constexpr const char* kFabric = "fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 1}\n";
+  JobDirectory job;
+  Outcome steer(const std::string& blacklist) const {
+    const auto folder = job.scratch.path();
+    std::ofstream(folder / "blacklist") << blacklist;
+    const auto path = [](const char* from, const char* to, int spine) {
+      const auto leaf = [](const char* host) {
+        return std::string_view(host) == "host1" ? "leaf1" : "leaf2";
+      };
+      return fmt::format(R"(["{0}->{2}","{2}->spine{4}","spine{4}->{3}","{3}->{1}"])", from, to, leaf(from),
+                         leaf(to), spine);
+    };
+    const auto pair = [&](const char* from, const char* to) {
+      return fmt::format(
+          R"({{"src":"{0}","dst":"{1}","paths":[{{"path":{2},"labels":[50001]}},{{"path":{3},"labels":[50002]}}]}})",
+          from, to, path(from, to, 1), path(from, to, 2));
+    };
+    std::ofstream(folder / "map.json")
+        << fmt::format(R"({{"schema":"weft.pathmap/1","fabric":"a","pairs":[{},{}]}})",
+                       pair("host1", "host2"), pair("host2", "host1"));
+    const auto now = fmt::format(
+        R"({{"schema":"weft.assignment/1","assignments":[{{"src":"host1","dst":"host2","qp":0,"bytes":5,"label":50001,"path":{},"reverse":{{"src":"host2","label":50001,"path":{}}}}}]}})",
+        path("host1", "host2", 1), path("host2", "host1", 1));
+    return steer_with(
+        job, now, kFabric,
+        {"--blacklist", (folder / "blacklist").string(), "--paths", (folder / "map.json").string()});
+  }
+};
+
+TEST(NcclSteer, QueuePairsOverABlacklistedLinkTakeAnotherPathThereAndBack) {
+  const TwoSpines site;
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1}).value();
+  const auto entry = [&](const char* name) {
+    const auto& link = fabric.link(fabric.find_link(name).value());
+    const auto end = [&](PortId port) {
+      return fmt::format(R"({{"node":"{}","port":{}}})", fabric.name_of(fabric.port(port).node),
+                         fabric.port(port).number.value());
+    };
+    return fmt::format(
+        R"({{"schema":"weft.blacklist/1","id":"a:{}","fabric":"a","layer":"roce","a":{},"b":{},)"
+        R"("class":"switch-switch","verdict":"failed","confidence":1,"evidence":[],)"
+        R"("first_seen":"2026-01-31T12:00:00Z","last_seen":"2026-01-31T12:00:00Z",)"
+        R"("expires":"2999-01-01T00:00:00Z","owner":"weft","actions":[]}})"
+        "\n",
+        name, end(link.a), end(link.b));
+  };
+  const auto other = site.steer(entry("leaf1--spine2"));
+  EXPECT_EQ(other.status, 0) << other.err;
+  for (const auto& pair : list_in(site.job).pairs) EXPECT_EQ(pair.labels, std::vector{PathLabel(50'001)});
+  const auto said = site.steer(entry("leaf1--spine1"));
+  EXPECT_EQ(said.status, 0) << said.err;
+  ASSERT_EQ(list_in(site.job).pairs.size(), 2u);
+  for (const auto& pair : list_in(site.job).pairs) EXPECT_EQ(pair.labels, std::vector{PathLabel(50'002)});
+  const auto none = site.steer(entry("leaf1--spine1") + entry("leaf2--spine2"));
+  EXPECT_EQ(none.status, kExitUsage);
+  EXPECT_THAT(none.err, HasSubstr("nothing is changed"));
+}
+
+TEST(NcclSteer, OfInfiniBandItGivesLidsToPortsKnownByTheirGuids) {
+  constexpr const char* kSubnet = R"(fabric: ib
+kind: infiniband
+nodes:
+  - {name: host1, kind: host, port_guids: {1: 0x0002c90300000011}}
+  - {name: host2, kind: host, port_guids: {1: 0x0002c90300000022}}
+  - {name: leaf1, kind: switch, tier: leaf}
+links:
+  - {a: host1/p1, b: leaf1/p1}
+  - {a: host2/p1, b: leaf1/p2}
+)";
+  constexpr const char* kNow =
+      R"({"schema":"weft.assignment/1","assignments":[{"src":"host1","dst":"host2","qp":0,"bytes":5,"label":10,"path":["host1->leaf1","leaf1->host2"]}]})";
+  const JobDirectory job;
+  EXPECT_THAT(steer_with(job, kNow, kSubnet).err, HasSubstr("--paths MAP is missing"));
+  const auto map = job.scratch.path() / "map.json";
+  std::ofstream(map) << R"({"schema":"weft.pathmap/1","fabric":"ib","pairs":[{"src":"host1","dst":"host2",)"
+                     << R"("paths":[{"path":["host1->leaf1","leaf1->host2"],"labels":[8,9,10,11]}]}]})";
+  const auto said = steer_with(job, kNow, kSubnet, {"--paths", map.string()});
+  EXPECT_EQ(said.status, 0) << said.err;
+  const auto list = list_in(job);
+  ASSERT_EQ(list.pairs.size(), 1u);
+  EXPECT_EQ(list.pairs[0].peer_lids, (LidRange{Lid(8), 2}));
+  EXPECT_EQ(list.pairs[0].labels, std::vector{PathLabel(10)});
+  EXPECT_EQ(steer::gid_text(list.pairs[0].own), "fe80::2:c903:0:11");
+}
+
+TEST(NcclSteer, ABlacklistNeedsTheMapByWhoseLabelsLinksAreAvoided) {
+  const JobDirectory job;
+  const auto said = steer_with(job, assignment("49152", "49153"), kFabric, {"--blacklist", "b"});
+  EXPECT_EQ(said.status, kExitUsage);
+  EXPECT_THAT(said.err, HasSubstr("it needs --paths MAP"));
 }
 
 }  // namespace

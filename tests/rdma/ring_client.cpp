@@ -2,7 +2,9 @@
 // next process it connects queue pairs that write data, the one before is answered with credits. Each byte
 // that comes is compared. It prints a line: messages that came, those that were wrong, completions with an
 // error.
-//   ring_client DEVICE GID_INDEX LISTEN_PORT NEXT_HOST NEXT_PORT QPS MESSAGES BYTES PAUSE_US
+//   ring_client DEVICE GID_INDEX LISTEN_PORT NEXT_HOST NEXT_PORT QPS MESSAGES BYTES PAUSE_US [lockstep]
+// In lockstep a message is sent once those before it have come on all queue pairs, as steps of an all-reduce
+// are: where one waits, all do.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -22,7 +24,7 @@
 namespace {
 
 constexpr std::uint64_t kDepth = 8;  // messages of a queue pair that may be under way
-constexpr std::chrono::seconds kPatience{100};
+constexpr std::chrono::seconds kPatience{280};
 using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void die(const char* what, int error = errno) {
@@ -90,6 +92,7 @@ struct Options {
   std::uint64_t messages = 0;
   std::size_t words = 0;  // of a message, 8 bytes each
   std::chrono::microseconds pause{0};
+  bool lockstep = false;
 };
 
 std::size_t stride(const Options& options) { return kDepth * options.words + 1; }
@@ -146,8 +149,10 @@ void connect_qp(Verbs& verbs, ibv_qp* qp, const End& peer, const Options& option
     die("RTR", error);
   to = {};
   to.qp_state = IBV_QPS_RTS;
-  to.timeout = 17;
-  to.retry_cnt = 6;
+  // 17 s until it gives up: a link's failure is seen and routed around by then. NCCL's own 34 s, of tries
+  // that take twice as long, would make each lost last packet wait as long.
+  to.timeout = 19;
+  to.retry_cnt = 7;
   to.rnr_retry = 7;
   to.max_rd_atomic = 1;
   if (const int error = verbs.modify_qp(qp, &to,
@@ -217,8 +222,9 @@ void write_words(Side& side, std::size_t i, const std::uint64_t* from, std::size
   ++side.under_way;
 }
 
-/// Sends one message, where credits allow.
-void send_next(Side& side, std::size_t i, const Options& options) {
+/// Sends one message, where credits and (in lockstep) the messages that came allow.
+void send_next(Side& side, std::size_t i, const Side& from, const Options& options) {
+  if (options.lockstep && *std::min_element(from.done.begin(), from.done.end()) < side.done[i]) return;
   std::uint64_t* own = &side.memory[i * stride(options)];
   const std::uint64_t credit = __atomic_load_n(&own[kDepth * options.words], __ATOMIC_ACQUIRE);
   if (side.done[i] == options.messages || side.done[i] - credit >= kDepth) return;
@@ -259,10 +265,11 @@ std::uint64_t poll(Side& side) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 10) return 64;
+  if (argc != 10 && argc != 11) return 64;
   const auto number = [&](int i) { return std::strtoul(argv[i], nullptr, 10); };
   const Options options{argv[1],   static_cast<int>(number(2)),  number(6),
-                        number(7), std::max(1ul, number(8) / 8), std::chrono::microseconds(number(9))};
+                        number(7), std::max(1ul, number(8) / 8), std::chrono::microseconds(number(9)),
+                        argc == 11};
   Verbs verbs;
   int count = 0;
   ibv_device** devices = verbs.get_device_list(&count);
@@ -286,7 +293,7 @@ int main(int argc, char** argv) {
   for (bool goes_on = true; goes_on && errors == 0 && Clock::now() < until;) {
     goes_on = false;
     for (std::size_t i = 0; i < options.qps; ++i) {
-      send_next(to, i, options);
+      send_next(to, i, from, options);
       wrong += take_next(from, i, options);
       goes_on = goes_on || to.done[i] < options.messages || from.done[i] < options.messages;
     }

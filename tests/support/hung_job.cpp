@@ -457,7 +457,7 @@ nccl::HangInput HungJob::input() const {
 }
 
 nccl::HangVerdict HungJob::explain() const {
-  return nccl::explain_hang(input(), nccl::HangFabric{&fabric, &paths, nullptr});
+  return nccl::explain_hang(input(), nccl::JobFabric{&fabric, &paths, nullptr});
 }
 
 std::string large_dump(Rank rank, std::size_t entries, std::size_t frames) {

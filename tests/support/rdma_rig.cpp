@@ -180,10 +180,10 @@ Answer RdmaRig::weft(const std::vector<std::string>& words, Nanoseconds limit) c
   return user_.start(words).wait(limit);
 }
 
-Answer RdmaRig::in(const std::string& host, std::vector<std::string> argv) const {
+Answer RdmaRig::in(const std::string& host, std::vector<std::string> argv, Nanoseconds limit) const {
   std::vector<std::string> words{"lab", "exec", host, "--name", name(), "--"};
   words.insert(words.end(), argv.begin(), argv.end());
-  return weft(words);
+  return weft(words, limit);
 }
 
 RdmaRig::TestAgent::TestAgent(const RdmaRig& rig, std::string host, const std::string& program)

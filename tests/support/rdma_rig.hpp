@@ -67,7 +67,8 @@ class RdmaRig {
   void keep_apart() const;
 
   /// A program in a guest.
-  Answer in(const std::string& host, std::vector<std::string> argv) const;
+  Answer in(const std::string& host, std::vector<std::string> argv,
+            Nanoseconds limit = std::chrono::seconds(100)) const;
 
   /// While the object lives another program stands in the place of the weft of `host`, and is its agent.
   class OtherAgent {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <memory>
+#include <optional>
 #include <thread>
 
 namespace weft::nccl {
@@ -45,6 +46,30 @@ TEST(ProfileRecorder, SplitsTheTimeOfAStepByWhatItWaitedFor) {
   EXPECT_EQ(told.channel, 5);
   EXPECT_TRUE(told.sends);
   EXPECT_EQ(records[1].serial, records[0].serial);
+}
+
+TEST(ProfileRecorder, TellsWhatTheStepsOfEachQueuePairWaitedForTheNetwork) {
+  Recorded here;
+  void* const operation = here.recorder->start_operation(here.collective(), 3, 5, true, 100);
+  const auto step = [&](int number, std::optional<std::uint32_t> qp, std::uint64_t waits) {
+    void* const made = here.recorder->start_step(operation, number, 1000);
+    here.recorder->step_waits(made, ProxyWait::peer, 0, 1000);
+    here.recorder->step_waits(made, ProxyWait::network, 8, 1000, qp);
+    here.recorder->stop(made, 1000 + waits);
+  };
+  step(0, 17, 10);
+  step(1, 18, 500);
+  step(2, 17, 20);
+  step(3, std::nullopt, 7);  // several carried it, or none that is known
+  for (const std::uint32_t more : {19, 20, 21}) step(4, more, 1);  // of these the last finds no room
+  here.recorder->stop(operation, 3000);
+  const auto& qps = here.take()[1].operation.qps;
+  EXPECT_EQ(qps[0].number, 17u);
+  EXPECT_EQ(qps[0].steps, 2u);
+  EXPECT_EQ(qps[0].waited, 30u);
+  EXPECT_EQ(qps[1].number, 18u);
+  EXPECT_EQ(qps[1].waited, 500u);
+  EXPECT_EQ(qps[3].number, 20u);
 }
 
 TEST(ProfileRecorder, KeepsTheStepsUnderWayApart) {

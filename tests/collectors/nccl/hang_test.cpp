@@ -327,7 +327,7 @@ TEST(Hang, AHostThatAcknowledgesNothingIsNoLinksFault) {
             {other,
              nic,
              {{job.paths.table.intern({*fabric.channel_from(other), *fabric.channel_into(nic)}), {}}}});
-  const auto told = explain_hang(input, HangFabric{&fabric, &job.paths, nullptr});
+  const auto told = explain_hang(input, JobFabric{&fabric, &job.paths, nullptr});
   EXPECT_EQ(told.cause, HangCause::host) << told.sentence;
   EXPECT_THAT(told.links, IsEmpty());
   EXPECT_THAT(told.sentence, HasSubstr(fabric.name_of(fabric.hosts()[0])));

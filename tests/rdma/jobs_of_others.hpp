@@ -1,0 +1,115 @@
+// Fixtures of tests that run programs which know nothing of weft, libweft-nccl.so before them, in guests with
+// soft-RoCE: ib_write_bw between two hosts, and a ring of four that uses verbs as NCCL does.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <future>
+#include <thread>
+
+#include "tests/rdma/queue_pairs_rig.hpp"
+#include "tests/support/steered_job.hpp"
+
+namespace weft {
+
+inline constexpr std::uint32_t kQps = 8;
+/// Guests are emulated: on a busy machine a program in one takes seconds to start.
+inline constexpr std::chrono::seconds kMaxJob{300};
+
+inline steer::PairLabels pair_of(const IpAddress& own, const IpAddress& peer, std::uint32_t first) {
+  return spaced_labels(own, peer, first, kQps);
+}
+
+inline std::vector<std::vector<std::uint32_t>> labels_from(std::uint32_t first) {
+  std::vector<std::vector<std::uint32_t>> all;
+  for (std::uint32_t i = 0; i < kQps; ++i) all.push_back({first + 10 * i});
+  return all;
+}
+
+class JobsOfOthers : public QueuePairs {
+ protected:
+  void tell(const std::string& host, const steer::LabelList& list) {
+    EXPECT_EQ(put_labels(rig(), host, list).status, 0);
+  }
+  /// ib_write_bw between host1 and host3, both ways at once, while packets of `host` are captured.
+  PortsByQp write_between(const std::string& host, const std::vector<std::string>& more, bool with_weft) {
+    std::vector<std::string> words = with_weft ? kWithWeft : std::vector<std::string>{};
+    words.insert(words.end(), {"ib_write_bw", "-d", "rxe_p1", "-x", "1", "-q", std::to_string(kQps), "-s",
+                               "1024", "-n", "40", "-t", "8", "-b", "-F"});
+    words.insert(words.end(), more.begin(), more.end());
+    return rig().ports_used(host, [&] {
+      auto server = std::async(std::launch::async, [&] { return rig().in("host3", words); });
+      auto client_words = words;
+      client_words.push_back(to_string(rig().peer("host3").address));
+      Answer client;
+      for (int turn = 0; turn < 20 && client.status != 0; ++turn) {
+        std::this_thread::sleep_for(seconds(1));
+        client = rig().in("host1", client_words);
+      }
+      EXPECT_EQ(client.status, 0) << client.output << client.errors;
+      const Answer served = server.get();
+      EXPECT_EQ(served.status, 0) << served.output << served.errors;
+    });
+  }
+  void tell_both() {
+    const auto one = rig().peer("host1").address;
+    const auto three = rig().peer("host3").address;
+    tell("host1", {1, {pair_of(one, three, 50'000)}});
+    tell("host3", {1, {pair_of(three, one, 60'000)}});
+  }
+};
+
+/// Four processes in a ring, each with kRing queue pairs to the next and as many from the one before.
+class Ring : public JobsOfOthers {
+ protected:
+  static constexpr std::uint32_t kRing = 4;
+  static constexpr std::array<const char*, 4> kHosts{"host1", "host2", "host3", "host4"};
+
+  /// Each host's labels: `first` and on for data, `first` + 1,000 and on for credits.
+  void tell_all(std::uint64_t generation, std::uint32_t first) {
+    for (std::size_t i = 0; i < kHosts.size(); ++i) {
+      const auto own = rig().peer(kHosts[i]).address;
+      auto data = pair_of(own, rig().peer(kHosts[(i + 1) % 4]).address, first);
+      auto credits = pair_of(own, rig().peer(kHosts[(i + 3) % 4]).address, first + 1000);
+      credits.role = steer::Role::answers;
+      tell(kHosts[i], {generation, {data, credits}});
+    }
+  }
+  /// With `more` at the end of each command line. Each is told its rank, as launchers do.
+  std::vector<std::future<Answer>> start(const char* messages, const char* bytes,
+                                         const std::vector<std::string>& more = {}, bool with_weft = true) {
+    std::vector<std::future<Answer>> processes;
+    for (std::size_t i = 0; i < kHosts.size(); ++i) {
+      std::vector<std::string> words = with_weft ? kWithWeft : std::vector<std::string>{"env"};
+      words.push_back(fmt::format("RANK={}", i));
+      words.insert(words.end(),
+                   {"ring_client", "rxe_p1", "1", "7000", to_string(rig().peer(kHosts[(i + 1) % 4]).address),
+                    "7000", std::to_string(kRing), messages, bytes, "2000"});
+      words.insert(words.end(), more.begin(), more.end());
+      processes.push_back(
+          std::async(std::launch::async, [this, i, words] { return rig().in(kHosts[i], words, kMaxJob); }));
+    }
+    return processes;
+  }
+  static void end(std::vector<std::future<Answer>>& processes) {
+    for (auto& process : processes) {
+      const Answer answer = process.get();
+      EXPECT_EQ(answer.status, 0) << answer.output << answer.errors;
+    }
+  }
+  /// Of all that host1 sends, data and credits: queue pairs of its two neighbours may have one number.
+  static std::set<std::uint32_t> expected(std::vector<std::uint32_t> firsts) {
+    std::set<std::uint32_t> all;
+    for (const auto first : firsts)
+      for (const std::uint32_t list : {0u, 1000u})
+        for (std::uint32_t i = 0; i < kRing; ++i) all.insert(first + list + 10 * i);
+    return all;
+  }
+  static std::set<std::uint32_t> seen(const PortsByQp& ports) {
+    std::set<std::uint32_t> all;
+    for (const auto& used : ports_in_order(ports)) all.insert(used.begin(), used.end());
+    return all;
+  }
+};
+
+}  // namespace weft
