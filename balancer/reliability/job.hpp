@@ -1,6 +1,7 @@
 // What is planned: a job, the spares beside it, how it is run and swept. And what came of it in one history.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -65,6 +66,22 @@ struct Job {
     std::array<double, kCauses> all{};
     all.fill(1);
     return all;
+  }
+};
+
+/// What slow parts make of a step: the slowest decides for all, apart for the part that waits for the network
+/// (NICs, cables, switches) and for the rest (GPUs, hosts, software).
+struct StepTime {
+  double network = 1, rest = 1;  // over those of a whole fabric
+
+  void note(std::size_t cause, double factor) {
+    const bool of_network = cause >= static_cast<std::size_t>(PartClass::nic) &&
+                            cause <= static_cast<std::size_t>(PartClass::core);
+    double& place = of_network ? network : rest;
+    place = std::max(place, factor);
+  }
+  double over_whole(double network_share) const {
+    return (1 - network_share) * rest + network_share * network;
   }
 };
 

@@ -53,6 +53,7 @@ struct CauseForecast {
   CountSource source;      // of all failures in the fabric: what was seen, and how often that comes again
   CountForecast failures;  // of all parts of the fabric: what repairs are made of
   CountForecast interruptions;
+  double stopping = 0;      // share of the failures that interrupt the job, by formula
   double rate_at_most = 0;  // per part and year, 95 %
   bool guessed = false;
 };

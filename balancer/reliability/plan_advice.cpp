@@ -14,6 +14,13 @@ constexpr double kOnShelf = 0.99;
 constexpr double kTenth = 0.9;
 constexpr double kVisible = 0.002;  // a difference between closed form and simulation that is explained
 
+/// Of the time of a job that one part slows.
+double lost_to(const files::ClassRates& rates, const Job& job) {
+  StepTime step;
+  step.note(static_cast<std::size_t>(rates.part), 1 / rates.slow_to);
+  return 1 - 1 / step.over_whole(job.network_share);
+}
+
 Job with_less_often(Job job, std::size_t cause) {
   job.rate_factor[cause] *= kTenth;
   return job;
@@ -36,7 +43,7 @@ void Planner::note_closed_forms() {
       plan_.hosts_out +=
           rate * each.stops * files::mean_repair(each.repair).count() * job.repair_factor[cause];
     slow_rate += rate * each.silent;
-    slowdown += rate * each.silent * (1 - 1 / (1 - job.network_share + job.network_share / each.slow_to));
+    slowdown += rate * each.silent * lost_to(each, job);
   }
   for (SpareStep& each : plan_.steps)
     each.independent = static_cast<Index>(poisson_quantile(each.asked, plan_.hosts_out));

@@ -36,6 +36,7 @@ class Planner {
   void note_outcomes(const std::vector<Outcome>& outcomes);
   Gain gain_of(std::string what, const Job& job, std::optional<std::size_t> cause = std::nullopt) const;
   void forecast();
+  void note_interruptions(const std::vector<Outcome>& outcomes);
   void note_closed_forms();
   void note_differences();
   void note_sweeps();
@@ -45,13 +46,15 @@ class Planner {
   void note_improvements();
   Result<void> note_what_ifs();
   double share_of_job(std::size_t cause, bool pool) const;
+  void forecast_domains();
 
   const PlanRequest& request_;
   HistorySource source_;
   const Plant& plant_;
   const files::Rates& rates_;
   std::vector<History> histories_;
-  std::vector<double> shares_;  // effective, by history
+  std::vector<double> shares_;        // effective, by history
+  std::vector<CountSource> domains_;  // that hit the job: what interrupts it
   Plan plan_;
 };
 
