@@ -51,6 +51,7 @@ struct Job {
   PlannedWork planned;
   /// By cause: share of the failures that still come (at most 1), and of their repair times.
   std::array<double, kCauses> rate_factor = ones();
+  double thin_shift = 0;  // which of them stay away, 0 to 1: another sample of the same share
   std::array<double, kCauses> repair_factor = ones();
 
   Index pool() const { return hosts + spares; }
@@ -60,6 +61,11 @@ struct Job {
     return std::uint64_t{host} * spares / pool() != std::uint64_t{host + 1} * spares / pool();
   }
   Hours down() const { return detect + restart; }
+  /// It does not come to this job, for its cause fails less often.
+  bool passes_over(const Failure& failure) const {
+    const double at = failure.thin + thin_shift;
+    return (at >= 1 ? at - 1 : at) >= rate_factor[failure.cause];
+  }
 
  private:
   static constexpr std::array<double, kCauses> ones() {

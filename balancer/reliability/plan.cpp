@@ -72,6 +72,21 @@ std::optional<Index> spares_for(double asked, const std::vector<Outcome>& outcom
   return std::nullopt;
 }
 
+/// By number of spares: the share of restarts that lacked a host, until none did.
+std::vector<double> short_of(const std::vector<Outcome>& outcomes) {
+  double all = 0;
+  std::vector<double> lacking;  // by hosts that were out
+  for (const Outcome& each : outcomes) {
+    all += each.restarts;
+    if (lacking.size() < each.missing.size()) lacking.resize(each.missing.size(), 0);
+    for (std::size_t out = 0; out < each.missing.size(); ++out) lacking[out] += each.missing[out];
+  }
+  if (all <= 0) return {};
+  double left = all;
+  for (double& each : lacking) left -= each, each = std::max(left, 0.0) / all;
+  return lacking;
+}
+
 }  // namespace
 
 double mean_of(const std::vector<double>& values) {
@@ -191,14 +206,15 @@ void Planner::choose_spares() {
 
 void Planner::look_for_spares(const HistorySource& source, const std::vector<History>& histories,
                               Index wanted) {
+  Job job = plan_.job;
+  job.spares = wanted;
+  const auto first = run_all(source, histories, job);
+  plan_.short_of = short_of(first);
   for (const double asked : kAsked) {
-    SpareStep step{.asked = asked, .spares = std::nullopt, .independent = 0};
-    Job job = plan_.job;
-    job.spares = wanted;
-    for (int look = 0; look < 2; ++look) {
-      step.spares = spares_for(asked, run_all(source, histories, job));
-      if (!step.spares) break;
+    SpareStep step{.asked = asked, .spares = spares_for(asked, first), .independent = 0};
+    if (step.spares) {
       job.spares = std::min(*step.spares, source.plant().hosts - job.hosts);
+      step.spares = spares_for(asked, run_all(source, histories, job));
     }
     plan_.steps.push_back(step);
   }
@@ -226,20 +242,24 @@ void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
 }
 
 /// `cause`: what `job` lets fail less often. Then the failures that it passes over tell most of the gain of
-/// each history, otherwise all failures do; of both the mean is known, unless parts age.
-Gain Planner::gain_of(std::string what, const Job& job, std::optional<std::size_t> cause) const {
-  const auto changed = shares_of(run_all(source_, histories_, job));
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < changed.size(); ++i) differences.push_back(changed[i] - shares_[i]);
-  std::vector<double> control;
-  for (const History& each : histories_)
-    control.push_back(static_cast<double>(cause ? std::ranges::count_if(each.failures,
-                                                                        [&](const Failure& one) {
-                                                                          return one.cause == *cause &&
-                                                                                 one.thin >=
-                                                                                     job.rate_factor[*cause];
-                                                                        })
-                                                : std::ssize(each.failures)));
+/// each history, otherwise all failures do; of both the mean is known, unless parts age. `samples` of such
+/// failures, each of others: their mean is nearer to the truth.
+Gain Planner::gain_of(std::string what, Job job, std::optional<std::size_t> cause, int samples) const {
+  std::vector<double> differences(histories_.size(), 0), control(histories_.size(), 0), changed;
+  for (int sample = 0; sample < samples; ++sample) {
+    if (cause) job.thin_shift = sample * (1 - job.rate_factor[*cause]);
+    changed = shares_of(run_all(source_, histories_, job));
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      const auto& failures = histories_[i].failures;
+      const auto passed_over = [&](const Failure& one) {
+        return one.cause == *cause && job.passes_over(one);
+      };
+      differences[i] += (changed[i] - shares_[i]) / samples;
+      control[i] +=
+          static_cast<double>(cause ? std::ranges::count_if(failures, passed_over) : std::ssize(failures)) /
+          samples;
+    }
+  }
   const double known = source_.ageing_parts() > 0 ? mean_of(control)
                        : cause ? source_.expected_of(*cause, request_.length) * (1 - job.rate_factor[*cause])
                                : source_.expected_failures(request_.length);
@@ -295,6 +315,7 @@ Result<Plan> Planner::make() {
   note_sweeps();
   note_shelf();
   note_pods();
+  note_where();
   note_improvements();
   WEFT_TRY_VOID(note_what_ifs());
   return std::move(plan_);

@@ -82,7 +82,8 @@ void Planner::forecast() {
                             .interruptions = forecast_count({stopping}, request_.seed),
                             .stopping = share,
                             .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
-                            .guessed = !each.guesses.empty()});
+                            .guessed = !each.guesses.empty(),
+                            .borrowed = rates_.is_own && std::ranges::count(each.guesses, "events") > 0});
     all.push_back(stopping);
   }
   forecast_domains();

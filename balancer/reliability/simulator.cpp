@@ -124,7 +124,7 @@ Hours Simulator::repaired_at(Hours repair) {
 // --- failures ---
 
 void Simulator::take(const Failure& failure) {
-  if (failure.thin >= job_.rate_factor[failure.cause]) return;
+  if (job_.passes_over(failure)) return;
   const Hours repair = failure.repair * job_.repair_factor[failure.cause];
   if (failure.cause == kDomainCause) return take_domain(failure);
   if (is_at_host(failure.cause) || failure.cause == kSoftware)
