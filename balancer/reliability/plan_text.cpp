@@ -143,11 +143,14 @@ std::string silent_text(const Plan& plan) {
       "not "
       "what is there.";
   if (plan.if_silent.empty()) return text;
-  for (const SilentRow& each : plan.if_silent)
-    text += fmt::format("{} {} of the failures of NICs and cables, a sweep every {} pays",
-                        &each == plan.if_silent.data() ? " Were as many silent besides as" : ";",
-                        percent(each.share), time_text(each.sweep_every));
-  return text + ". Standing agents find what is silent without sweeps.";
+  std::string_view before = " Were there silent ones besides, in number";
+  for (const SilentRow& each : plan.if_silent) {
+    text +=
+        fmt::format("{} {:g} %{}: every {}", before, each.share * 100,
+                    before == ";" ? "" : " of the failures of NICs and cables", time_text(each.sweep_every));
+    before = ";";
+  }
+  return text + ". Standing agents find them without sweeps.";
 }
 
 std::string sweeps_rows(const Plan& plan, std::size_t columns) {

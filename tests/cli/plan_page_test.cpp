@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::string_view kFabric =
+constexpr std::string_view kPowered =
     "fabric: roce-a\nrails: {groups: 2, hosts_per_group: 8, rails: 4, spines: 4}\n"
     "domains:\n  - {name: \"pdu<b>1\", kind: power, members: [\"host[1-4]\"], events: 2, exposure: 365d, "
     "repair: "
@@ -37,7 +37,7 @@ class PlanPage : public ::testing::Test {
   std::string file_ = directory_.path() / "plan.html";
 
   void make() {
-    const ScratchFile fabric(kFabric), rates(hostile_rates());
+    const ScratchFile fabric(kPowered), rates(hostile_rates());
     const auto outcome = call(plan_command, {fabric.path(), "--job", "48", "--rates", rates.path(),
                                              "--histories", "40", "--what-if", "spares=0", "--html", file_});
     ASSERT_EQ(outcome.status, 0) << outcome.err;

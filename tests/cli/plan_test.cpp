@@ -302,7 +302,7 @@ TEST_F(PlanOfAStore, WhatIsDrawnFromKnownRatesComesBackAsTheseAndTheNextPeriodIs
     return reliability::HistorySource(plant, rates)
         .draw(0, {.seed = seed, .length = Hours(480), .open_rates = false});
   };
-  std::size_t inside = 0, all = 0;
+  std::size_t outside = 0, all = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     auto history = drawn(truth, seed);
     write_history(plant, history, Hours(240));
@@ -325,7 +325,8 @@ TEST_F(PlanOfAStore, WhatIsDrawnFromKnownRatesComesBackAsTheseAndTheNextPeriodIs
     const auto check = [&] { return call(plan_command, {"check", kept.path(), "--from", file_}); };
     write_history(plant, history, Hours(480));
     const auto as_forecast = check();
-    EXPECT_THAT(as_forecast.out, HasSubstr("in 10 days that were watched")) << as_forecast.err;
+    EXPECT_THAT(as_forecast.out, testing::ContainsRegex("in (9.9[0-9]|10) days that were watched"))
+        << as_forecast.err;
     for (std::size_t at = 0; (at = as_forecast.out.find(" to ", at)) != std::string::npos; ++at) ++all;
     for (std::size_t at = 0; (at = as_forecast.out.find("outside\n", at)) != std::string::npos; ++at)
       ++outside;
@@ -371,8 +372,8 @@ TEST_F(PlanOfAStore, ACableThatFailsAgainAndAgainChangesTheForecastAndTheTableOf
             fabric_.name_of(*fabric_.find_link("leaf4--host16")));
   const auto of_cables = [&](const nlohmann::json& rates, const char* cause) {
     const ScratchFile file(rates.dump());
-    const auto plan = call(plan_command, {text_.path(), "--job", "32", "--rates", file.path(), "--histories",
-                                          "40", "-o", "json"});
+    const auto plan = call(plan_command, {text_.path(), "--job", "40", "--spares", "0", "--rates",
+                                          file.path(), "--histories", "40", "-o", "json"});
     EXPECT_EQ(plan.status, 0) << plan.err;
     const auto document = nlohmann::json::parse(plan.out);
     EXPECT_EQ(document["unknown_parts"], 0);
@@ -382,7 +383,8 @@ TEST_F(PlanOfAStore, ACableThatFailsAgainAndAgainChangesTheForecastAndTheTableOf
   };
   auto alike = learnt;
   for (auto& each : alike["classes"]) each.erase("known");
-  EXPECT_GT(of_cables(learnt, "switch_cable"), 2 * of_cables(alike, "switch_cable")) << "the job is at leaf1";
+  EXPECT_GT(of_cables(learnt, "switch_cable"), 1.5 * of_cables(alike, "switch_cable"))
+      << "the job is at leaf1 and leaf2";
   EXPECT_LT(of_cables(learnt, "host_cable"), of_cables(alike, "host_cable") / 2) << "and not at leaf4";
   const ScratchFile file(learnt.dump());
   const auto table = call(report_command, {"--db", file_, "--since", "30d", "--rates", file.path()});

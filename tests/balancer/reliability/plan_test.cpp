@@ -329,6 +329,9 @@ TEST(Plan, SilentFailuresMakeSweepsPayAndAgentsFindThemSoonest) {
   ASSERT_GE(plan->sweeps.size(), 3U);
   EXPECT_GT(plan->sweeps[2].effective, plan->sweeps[0].effective) << plan->sweeps[2].policy;
   EXPECT_LT(plan->sweeps[2].undetected, plan->sweeps[1].undetected);
+  EXPECT_THAT(plan_table(*plan, 200),
+              HasSubstr("How often to sweep: standing agents, or without them every "));
+  EXPECT_TRUE(plan->if_silent.empty());
   EXPECT_TRUE(plan->sweep_every.has_value());
 }
 
@@ -349,7 +352,14 @@ TEST(Plan, SparesStandInEveryPod) {
   }
   EXPECT_EQ(hosts, 127U);
   EXPECT_EQ(spares, 17U);
-  EXPECT_THAT(plan_table(*plan, 200), HasSubstr("2 to 3 in each of 8 pods"));
+  EXPECT_THAT(plan_table(*plan, 200), testing::ContainsRegex("pod +8 +15 to 16 +2 to 3"));
+  EXPECT_THAT(plan_table(*plan, 200), testing::ContainsRegex("leaf group +16 +7 to 8 +1 to 2"));
+  EXPECT_THAT(plan_table(*plan, 200), testing::ContainsRegex("rail +2 +127 +17"));
+  EXPECT_THAT(plan_table(*plan, 200), HasSubstr("How often to sweep: these rates have no silent failures"));
+  ASSERT_EQ(plan->if_silent.size(), 3U);
+  EXPECT_NEAR(plan->if_silent[0].sweep_every / plan->if_silent[2].sweep_every, 10, 1e-9)
+      << "by the square root";
+  EXPECT_THAT(plan_html(*plan), HasSubstr("leaf group"));
 }
 
 TEST(Plan, AnEnlargedFabricHasMoreOfTheSame) {
