@@ -72,7 +72,10 @@ Result<Index> gpus_per_host(const po::variables_map& values, const Fabric& fabri
   if (given) return static_cast<Index>(*given);
   std::size_t nics = 0;
   if (!fabric.hosts().empty()) nics = fabric.nics().size() / fabric.hosts().size();
-  if (nics > 1) return static_cast<Index>(nics);
+  if (nics > 1) {
+    guesses.push_back(fmt::format("--gpus-per-host {}, as many as NICs", nics));
+    return static_cast<Index>(nics);
+  }
   guesses.push_back(fmt::format("--gpus-per-host {}", kUsualGpus));
   return kUsualGpus;
 }
@@ -97,6 +100,7 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   WEFT_TRY(request.spares, read_option(values, "spares", index_of));
   WEFT_TRY(const auto crews, read_option(values, "crews", index_of));
   job.crews = crews.value_or(0);
+  if (!crews) request.guesses.emplace_back("--crews as many as are needed");
   if (const auto sweep = text_option(values, "sweep")) {
     WEFT_TRY(job.sweeps, reliability::parse_sweeps(*sweep, job.sweeps));
   }
@@ -177,7 +181,8 @@ void add_job_options(OptionParser& parser) {
           "group", po::value<std::string>()->value_name("N"), "hosts of a data-parallel group, for shrink")(
           "planned-work", po::value<std::string>()->value_name("EVERY,LENGTH,HOSTS"),
           "as 30d,4h,16: every 30 days the next 16 hosts are out for 4 h (default: none)")(
-          "crews", po::value<std::string>()->value_name("N"), "repairs at the same time (default: all)")(
+          "crews", po::value<std::string>()->value_name("N"),
+          "repairs at the same time (default: all, a guess)")(
           "sweep", po::value<std::string>()->value_name("never|restart|agents|TIME"),
           "when what is silent is looked for while the job runs (default: never)")(
           "sweep-cost", po::value<std::string>()->value_name("TIME"),
@@ -206,20 +211,20 @@ OptionParser plan_options() {
   OptionParser parser(
       "weft plan FABRIC.yaml --job GPUS [--rates FILE] [--days 54] [options]",
       "How often a job will be interrupted, how much of its time moves it on, how many hosts must stay idle "
-      "as "
-      "spares and where, how often to sweep, and what is worth improving first. Failures are drawn over this "
-      "fabric: switches, cables and the domains of its file take away the hosts that hang on them. Without "
-      "--rates those that were published are used, which are not this site's. What nobody measured is called "
-      "a "
-      "guess. weft plan rates writes a file of rates.\n"
-      "How many spares: the table of restarts at full size, and 'Where' below it. How often to sweep: the "
-      "table "
-      "of sweeps, the best effective time. What to improve: the last table, the best first.",
+      "as spares and where, how often to sweep, and what is worth improving first. Failures are drawn over "
+      "this fabric: switches, cables and the domains of its file take away the hosts that hang on them. "
+      "Without --rates those that were published are used, which are not this site's. What nobody measured "
+      "is "
+      "called a guess. weft plan rates writes a file of rates.\n"
+      "How many spares: the first line says how many give .999 of restarts at full size; the table has more "
+      "and fewer. Where: below that table, in each leaf group, pod and rail. How often to sweep: the line "
+      "that "
+      "begins so. What to improve: the table '10 % less of', the best first.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric")(
       "job", po::value<std::string>()->value_name("GPUS"), "GPUs of the job")(
       "gpus-per-host", po::value<std::string>()->value_name("N"),
-      "GPUs of a host (default: as many as its NICs; 8 where it has one, a guess)")(
+      "GPUs of a host (default: as many as its NICs, 8 where it has one; a guess)")(
       "rates", po::value<std::string>()->value_name("FILE"),
       "what fails how often (weft.rates/1; default: published)")(
       "days", po::value<std::string>()->value_name("N")->default_value("54"), "for how long")(
@@ -235,6 +240,9 @@ OptionParser plan_options() {
           "seed", po::value<std::string>()->value_name("N")->default_value("1"), "of what is drawn");
   parser.positional("fabric", 1);
   add_output_option(parser.options(Group::output));
+  parser.options(Group::output)
+      .add_options()("html", po::value<std::string>()->value_name("FILE"),
+                     "and a page with charts into this file, which opens offline");
   return parser;
 }
 
@@ -253,6 +261,8 @@ int plan_command(const Arguments& arguments) {
     WEFT_TRY(const bool json, wants_json(values));
     WEFT_TRY(const auto asked, read_request(values));
     WEFT_TRY(const auto plan, reliability::make_plan(asked.plant, asked.rates, asked.request));
+    if (const auto page = text_option(values, "html"))
+      WEFT_TRY_VOID(files::write_text_file(*page, reliability::plan_html(plan)));
     fmt::print("{}", json ? reliability::plan_json(plan, stamp_now())
                           : reliability::plan_table(plan, terminal_columns()));
     return {};

@@ -11,6 +11,7 @@
 #include "cli/terminal.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "topology/base/text_table.hpp"
+#include "topology/files/fabric_file.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/rates.hpp"
 #include "topology/files/time_span.hpp"
@@ -20,10 +21,10 @@ namespace {
 
 constexpr const char* kExamples =
     "  weft plan rates --published > rates.json        # to be edited\n"
-    "  weft plan rates --from watch.db --fabric fabric.yaml > own.json\n";
+    "  weft plan rates --from watch.db --since 90d > own.json\n";
 constexpr const char* kCheckExamples =
     "  weft plan fabric.yaml --job 96 -o json > plan.json\n"
-    "  weft plan check plan.json --from watch.db --fabric fabric.yaml\n";
+    "  weft plan check plan.json --from watch.db\n";
 constexpr Bytes kMaxPlanFile(100'000'000);
 constexpr std::uint64_t kMaxIncidents = 1'000'000;  // about 2 GB of memory, and more than any site repairs
 
@@ -62,8 +63,17 @@ struct Place {
 Result<Place> read_place(const po::variables_map& values) {
   const auto file = text_option(values, "from"), fabric = text_option(values, "fabric");
   if (!file) return fail(ErrorKind::usage, "--from FILE is missing: the database of 'weft watch'");
-  if (!fabric) return fail(ErrorKind::usage, "--fabric FABRIC.yaml is missing: what was watched");
-  WEFT_TRY(auto read, load_fabric_file(*fabric));
+  if (fabric) {
+    WEFT_TRY(auto read, load_fabric_file(*fabric));
+    return Place{*file, std::move(read.fabric)};
+  }
+  WEFT_TRY(auto opened, store::open_to_read(*file));
+  WEFT_TRY(const auto kept, store::kept_fabric_file(opened.database));
+  if (kept.empty())
+    return fail(ErrorKind::usage,
+                "{} keeps no fabric, for an older weft wrote it: --fabric FABRIC.yaml, what was watched",
+                *file);
+  WEFT_TRY(auto read, files::parse_fabric_file(kept, fmt::format("the fabric that is kept in {}", *file)));
   return Place{*file, std::move(read.fabric)};
 }
 
@@ -119,8 +129,7 @@ int print_check(const std::vector<reliability::CheckRow>& rows, const reliabilit
 
 Result<int> check(const po::variables_map& values) {
   const auto file = text_option(values, "plan");
-  if (!file)
-    return fail(ErrorKind::usage, "which plan? as in: weft plan check plan.json --from watch.db --fabric F");
+  if (!file) return fail(ErrorKind::usage, "which plan? as in: weft plan check plan.json --from watch.db");
   WEFT_TRY(const auto text, files::read_text_file(*file, kMaxPlanFile));
   WEFT_TRY(const auto plan, reliability::parse_kept_plan(text, *file));
   WEFT_TRY(const auto place, read_place(values));
@@ -136,7 +145,8 @@ Result<int> check(const po::variables_map& values) {
 
 void add_place_options(po::options_description& options) {
   options.add_options()("from", po::value<std::string>()->value_name("FILE"), "the database of a watcher")(
-      "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric that it watched");
+      "fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
+      "the fabric that it watched (default: as the database keeps it)");
 }
 
 }  // namespace
@@ -148,7 +158,7 @@ const WordGroup& plan_words() {
 
 OptionParser plan_rates_options() {
   OptionParser parser(
-      "weft plan rates (--published | --from FILE --fabric FABRIC.yaml [--since 90d])",
+      "weft plan rates (--published | --from FILE [--since 90d] [--fabric FABRIC.yaml])",
       "Writes a file of rates (weft.rates/1) for weft plan: events of each class of parts and "
       "the exposure that they were seen in, repair times, and what a failure does. Of a watcher's "
       "incidents only time in which it watched counts. What nobody measured is listed under "
@@ -167,7 +177,7 @@ int plan_rates_command(const Arguments& arguments) {
 
 OptionParser plan_check_options() {
   OptionParser parser(
-      "weft plan check PLAN.json --from FILE --fabric FABRIC.yaml",
+      "weft plan check PLAN.json --from FILE [--fabric FABRIC.yaml]",
       "Holds what a watcher saw since a plan was made (weft plan -o json) against its forecast, by "
       "class. The exit status is 0 where every class is within its 95 % interval, 1 where one is "
       "not, 3 where nothing was watched.",

@@ -1,6 +1,7 @@
 // What is planned: a job, the spares beside it, how it is run and swept. And what came of it in one history.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -50,6 +51,7 @@ struct Job {
   PlannedWork planned;
   /// By cause: share of the failures that still come (at most 1), and of their repair times.
   std::array<double, kCauses> rate_factor = ones();
+  double thin_shift = 0;  // which of them stay away, 0 to 1: another sample of the same share
   std::array<double, kCauses> repair_factor = ones();
 
   Index pool() const { return hosts + spares; }
@@ -59,12 +61,33 @@ struct Job {
     return std::uint64_t{host} * spares / pool() != std::uint64_t{host + 1} * spares / pool();
   }
   Hours down() const { return detect + restart; }
+  /// It does not come to this job, for its cause fails less often.
+  bool passes_over(const Failure& failure) const {
+    const double at = failure.thin + thin_shift;
+    return (at >= 1 ? at - 1 : at) >= rate_factor[failure.cause];
+  }
 
  private:
   static constexpr std::array<double, kCauses> ones() {
     std::array<double, kCauses> all{};
     all.fill(1);
     return all;
+  }
+};
+
+/// What slow parts make of a step: the slowest decides for all, apart for the part that waits for the network
+/// (NICs, cables, switches) and for the rest (GPUs, hosts, software).
+struct StepTime {
+  double network = 1, rest = 1;  // over those of a whole fabric
+
+  void note(std::size_t cause, double factor) {
+    const bool of_network = cause >= static_cast<std::size_t>(PartClass::nic) &&
+                            cause <= static_cast<std::size_t>(PartClass::core);
+    double& place = of_network ? network : rest;
+    place = std::max(place, factor);
+  }
+  double over_whole(double network_share) const {
+    return (1 - network_share) * rest + network_share * network;
   }
 };
 

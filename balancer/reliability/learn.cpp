@@ -72,6 +72,8 @@ files::ClassRates learnt(const Plant& plant, PartClass part, const ClassCount& c
   if (counted.events > 0) {
     rates.stops = static_cast<double>(counted.failed) / static_cast<double>(counted.events);
     rates.slows = 1 - rates.stops;
+    // How much, and whether anybody but a watcher would have found it, no incident says.
+    if (rates.slows > 0) rates.guesses.insert(rates.guesses.end(), {"slow_to", "silent"});
   }
   // Exponential: the time that all were out over the repairs that ended, also of those that did not.
   if (counted.repaired > 0 && counted.out > Hours(0))

@@ -72,6 +72,21 @@ std::optional<Index> spares_for(double asked, const std::vector<Outcome>& outcom
   return std::nullopt;
 }
 
+/// By number of spares: the share of restarts that lacked a host, until none did.
+std::vector<double> short_of(const std::vector<Outcome>& outcomes) {
+  double all = 0;
+  std::vector<double> lacking;  // by hosts that were out
+  for (const Outcome& each : outcomes) {
+    all += each.restarts;
+    if (lacking.size() < each.missing.size()) lacking.resize(each.missing.size(), 0);
+    for (std::size_t out = 0; out < each.missing.size(); ++out) lacking[out] += each.missing[out];
+  }
+  if (all <= 0) return {};
+  double left = all;
+  for (double& each : lacking) left -= each, each = std::max(left, 0.0) / all;
+  return lacking;
+}
+
 }  // namespace
 
 double mean_of(const std::vector<double>& values) {
@@ -162,97 +177,6 @@ std::vector<Outcome> run_all(const HistorySource& source, const std::vector<Hist
   return outcomes;
 }
 
-/// The share of the parts of a class that a job (or its pool) has or depends on.
-double Planner::share_of_job(std::size_t cause, bool pool) const {
-  const Index hosts = pool ? plan_.job.pool() : plan_.job.hosts;
-  const auto below = [&](const Switch& each) { return !each.hosts.empty() && each.hosts.front() < hosts; };
-  const auto matters = [&](Index cable) {
-    return plant_.bundles[plant_.cables[cable].bundle].first_host < hosts;
-  };
-  double in = 0, all = 0;  // each part by its weight: an offender in the job counts for several
-  const auto count = [&](const auto& items, auto counts) {
-    Index part = 0;
-    for (const auto& each : items) {
-      const double weight = source_.weight(cause, part++);
-      all += weight, in += counts(each) ? weight : 0;
-    }
-  };
-  if (cause == kDomainCause) return 1;
-  switch (files::kPartClasses[cause]) {
-    case PartClass::gpu:
-    case PartClass::software:
-      return static_cast<double>(hosts) / plant_.hosts;
-    case PartClass::host:
-      count(plant_.nics_of, [&, host = Index{0}](Index) mutable { return host++ < hosts; });
-      break;
-    case PartClass::nic:
-    case PartClass::host_cable:
-      count(plant_.nic_host, [&](Index host) { return host < hosts; });
-      break;
-    case PartClass::switch_cable:
-      count(plant_.cables, [&](const Cable& each) { return plant_.bundles[each.bundle].first_host < hosts; });
-      break;
-    case PartClass::leaf:
-      count(plant_.of_tier[0], [&](Index each) { return below(plant_.switches[each]); });
-      break;
-    case PartClass::spine:
-    case PartClass::core:
-      count(plant_.of_tier[files::kPartClasses[cause] == PartClass::spine ? 1 : 2],
-            [&](Index each) { return std::ranges::any_of(plant_.switches[each].cables, matters); });
-      break;
-  }
-  return all <= 0 ? 0 : in / all;
-}
-
-void Planner::forecast() {
-  std::vector<CountSource> all;
-  for (const files::ClassRates& each : rates_.classes) {
-    const auto parts = plant_.count(each.part);
-    if (parts == 0) continue;
-    const auto cause = static_cast<std::size_t>(each.part);
-    const CountSource source = failures_source(each, static_cast<double>(parts), request_.length);
-    const bool of_nic = each.part == files::PartClass::nic || each.part == files::PartClass::host_cable ||
-                        each.part == files::PartClass::leaf;
-    const bool goes_on =
-        of_nic && (plan_.job.dual_leaf || (plan_.job.without_rail && plant_.nics_of.front() > 1));
-    const CountSource stopping{source.events,
-                               source.share * share_of_job(cause, false) * (goes_on ? 0 : each.stops)};
-    constexpr double kYear = 8766;
-    plan_.causes.push_back({.cause = cause,
-                            .source = source,
-                            .failures = forecast_count({source}, request_.seed),
-                            .interruptions = forecast_count({stopping}, request_.seed),
-                            .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
-                            .guessed = !each.guesses.empty()});
-    all.push_back(stopping);
-  }
-  std::vector<CountSource> domains;
-  // Of its members those whose loss interrupts the job.
-  const auto of_job = [&](const Domain& each) {
-    const auto below = [&](Index one) {
-      const Switch& what = plant_.switches[one];
-      return what.part != PartClass::leaf || (!what.hosts.empty() && what.hosts.front() < plan_.job.hosts);
-    };
-    return std::ranges::count_if(each.hosts, [&](Index host) { return host < plan_.job.hosts; }) +
-           std::ranges::count_if(each.switches, below);
-  };
-  for (const Domain& each : plant_.domains)
-    if (const auto members = of_job(each); members > 0)
-      domains.push_back({files::events_counted(each.events),
-                         request_.length / each.exposure * (1 - std::pow(1 - each.share, members))});
-  if (!domains.empty()) {
-    const auto counts = forecast_count(domains, request_.seed);
-    CountSource sum;
-    for (const CountSource& each : domains) sum.events += each.events;
-    sum.share = counts.mean / sum.events;
-    plan_.causes.push_back(
-        {.cause = kDomainCause, .source = sum, .failures = counts, .interruptions = counts});
-    all.insert(all.end(), domains.begin(), domains.end());
-  }
-  plan_.interruptions = forecast_count(all, request_.seed);
-  plan_.mean_to_failure = request_.length / std::max(plan_.interruptions.mean, 1e-9);
-}
-
 void Planner::choose_interval() {
   if (!request_.best_interval) return;
   const Hours daly = daly_interval(plan_.job.checkpoint_cost, plan_.mean_to_failure);
@@ -282,14 +206,15 @@ void Planner::choose_spares() {
 
 void Planner::look_for_spares(const HistorySource& source, const std::vector<History>& histories,
                               Index wanted) {
+  Job job = plan_.job;
+  job.spares = wanted;
+  const auto first = run_all(source, histories, job);
+  plan_.short_of = short_of(first);
   for (const double asked : kAsked) {
-    SpareStep step{.asked = asked, .spares = std::nullopt, .independent = 0};
-    Job job = plan_.job;
-    job.spares = wanted;
-    for (int look = 0; look < 2; ++look) {
-      step.spares = spares_for(asked, run_all(source, histories, job));
-      if (!step.spares) break;
+    SpareStep step{.asked = asked, .spares = spares_for(asked, first), .independent = 0};
+    if (step.spares) {
       job.spares = std::min(*step.spares, source.plant().hosts - job.hosts);
+      step.spares = spares_for(asked, run_all(source, histories, job));
     }
     plan_.steps.push_back(step);
   }
@@ -317,20 +242,24 @@ void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
 }
 
 /// `cause`: what `job` lets fail less often. Then the failures that it passes over tell most of the gain of
-/// each history, otherwise all failures do; of both the mean is known, unless parts age.
-Gain Planner::gain_of(std::string what, const Job& job, std::optional<std::size_t> cause) const {
-  const auto changed = shares_of(run_all(source_, histories_, job));
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < changed.size(); ++i) differences.push_back(changed[i] - shares_[i]);
-  std::vector<double> control;
-  for (const History& each : histories_)
-    control.push_back(static_cast<double>(cause ? std::ranges::count_if(each.failures,
-                                                                        [&](const Failure& one) {
-                                                                          return one.cause == *cause &&
-                                                                                 one.thin >=
-                                                                                     job.rate_factor[*cause];
-                                                                        })
-                                                : std::ssize(each.failures)));
+/// each history, otherwise all failures do; of both the mean is known, unless parts age. `samples` of such
+/// failures, each of others: their mean is nearer to the truth.
+Gain Planner::gain_of(std::string what, Job job, std::optional<std::size_t> cause, int samples) const {
+  std::vector<double> differences(histories_.size(), 0), control(histories_.size(), 0), changed;
+  for (int sample = 0; sample < samples; ++sample) {
+    if (cause) job.thin_shift = sample * (1 - job.rate_factor[*cause]);
+    changed = shares_of(run_all(source_, histories_, job));
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      const auto& failures = histories_[i].failures;
+      const auto passed_over = [&](const Failure& one) {
+        return one.cause == *cause && job.passes_over(one);
+      };
+      differences[i] += (changed[i] - shares_[i]) / samples;
+      control[i] +=
+          static_cast<double>(cause ? std::ranges::count_if(failures, passed_over) : std::ssize(failures)) /
+          samples;
+    }
+  }
   const double known = source_.ageing_parts() > 0 ? mean_of(control)
                        : cause ? source_.expected_of(*cause, request_.length) * (1 - job.rate_factor[*cause])
                                : source_.expected_failures(request_.length);
@@ -361,6 +290,7 @@ Result<Plan> Planner::make() {
     for (const std::string& guess : each.guesses)
       plan_.guesses.push_back(fmt::format("{} of {}", guess, plural(each.part)));
   WEFT_TRY_VOID(check());
+  plan_.job.spares = request_.spares.value_or(0);
   forecast();
   choose_interval();
   if (plan_.job.checkpoint_cost >= plan_.mean_to_failure ||
@@ -374,13 +304,18 @@ Result<Plan> Planner::make() {
         (plan_.job.checkpoint_every + plan_.job.checkpoint_cost).count() * 60);
   histories_ = drawn(source_);
   choose_spares();
-  note_outcomes(run_all(source_, histories_, plan_.job));
+  forecast();  // with spares among its hosts the job stands at more leaves
+  choose_interval();
+  const auto outcomes = run_all(source_, histories_, plan_.job);
+  note_outcomes(outcomes);
+  note_interruptions(outcomes);
   note_closed_forms();
   note_blast();
   note_differences();
   note_sweeps();
   note_shelf();
   note_pods();
+  note_where();
   note_improvements();
   WEFT_TRY_VOID(note_what_ifs());
   return std::move(plan_);

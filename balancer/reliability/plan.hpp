@@ -53,8 +53,10 @@ struct CauseForecast {
   CountSource source;      // of all failures in the fabric: what was seen, and how often that comes again
   CountForecast failures;  // of all parts of the fabric: what repairs are made of
   CountForecast interruptions;
+  double stopping = 0;      // share of the failures that interrupt the job, by formula
   double rate_at_most = 0;  // per part and year, 95 %
   bool guessed = false;
+  bool borrowed = false;  // its events are of another site, though the other rates are of this one
 };
 
 struct SpareStep {
@@ -66,6 +68,24 @@ struct SpareStep {
 /// Where the hosts of the pool stand.
 struct PodRow {
   Index pod = 0, hosts = 0, spares = 0;
+};
+
+struct Span {
+  Index least = 0, most = 0;
+};
+
+/// Hosts and spares in each leaf group (hosts below the same leaves), pod or rail.
+struct WhereRow {
+  std::string kind;
+  Index groups = 0;
+  Span hosts, spares;                        // in one of them, of the pool
+  std::vector<std::optional<Span>> of_step;  // spares in one of them, by step of the curve
+};
+
+/// What nobody counted: were failures of NICs and cables silent besides, this share of what is counted.
+struct SilentRow {
+  double share = 0;
+  Hours sweep_every{};
 };
 
 struct Gain {
@@ -114,7 +134,9 @@ struct Plan {
   double kept = 0;  // share of restarts at full size with job.spares
   std::uint64_t restarts = 0;
   std::vector<SpareStep> steps;
-  std::vector<PodRow> pods;       // with hosts of the pool; empty where the fabric names no pods
+  std::vector<double> short_of;  // by number of spares: share of restarts that lack a host
+  std::vector<PodRow> pods;      // with hosts of the pool; empty where the fabric names no pods
+  std::vector<WhereRow> where;
   std::size_t largest_group = 0;  // hosts that one leaf or domain takes away
 
   Hours mean_to_failure{};
@@ -125,6 +147,7 @@ struct Plan {
   std::vector<std::string> differs;  // why the simulation is elsewhere than the closed forms
 
   std::vector<SweepRow> sweeps;
+  std::vector<SilentRow> if_silent;  // where the rates have nothing silent
   std::vector<BlastRow> blast;
   std::vector<ShelfRow> shelf;
   Hours lead_time{};
@@ -140,6 +163,10 @@ Result<Plan> make_plan(const Plant& plant, const files::Rates& rates, const Plan
 /// The first line of the answer.
 std::string plan_sentence(const Plan& plan);
 std::string plan_table(const Plan& plan, std::size_t columns);
+/// A page that opens offline: no script, nothing from elsewhere.
+std::string plan_html(const Plan& plan);
+/// Of the sweeps, the one with the most effective time; empty: the rates have nothing silent.
+std::string best_sweep(const Plan& plan);
 std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp);
 
 }  // namespace weft::reliability

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <span>
 
 #include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/planner.hpp"
@@ -21,6 +23,12 @@ Job with_less_often(Job job, std::size_t cause) {
 
 }  // namespace
 
+double lost_to(const files::ClassRates& rates, const Job& job) {
+  StepTime step;
+  step.note(static_cast<std::size_t>(rates.part), 1 / rates.slow_to);
+  return 1 - 1 / step.over_whole(job.network_share);
+}
+
 void Planner::note_closed_forms() {
   const Job& job = plan_.job;
   plan_.closed_form =
@@ -36,7 +44,7 @@ void Planner::note_closed_forms() {
       plan_.hosts_out +=
           rate * each.stops * files::mean_repair(each.repair).count() * job.repair_factor[cause];
     slow_rate += rate * each.silent;
-    slowdown += rate * each.silent * (1 - 1 / (1 - job.network_share + job.network_share / each.slow_to));
+    slowdown += rate * each.silent * lost_to(each, job);
   }
   for (SpareStep& each : plan_.steps)
     each.independent = static_cast<Index>(poisson_quantile(each.asked, plan_.hosts_out));
@@ -70,7 +78,7 @@ void Planner::note_differences() {
 
 void Planner::note_sweeps() {
   const auto is_silent = [](const files::ClassRates& each) { return each.silent > 0; };
-  if (std::ranges::none_of(rates_.classes, is_silent)) return;
+  if (std::ranges::none_of(rates_.classes, is_silent)) return note_if_silent();
   std::vector<Sweeps> policies;
   for (const SweepPolicy policy : {SweepPolicy::before_job, SweepPolicy::at_restart, SweepPolicy::agents}) {
     policies.push_back(plan_.job.sweeps);
@@ -96,43 +104,44 @@ void Planner::note_sweeps() {
   }
 }
 
+BlastRow Planner::blast_of(Index index, bool leaf) const {
+  const Switch& what = plant_.switches[index];
+  BlastRow row{.what = {}, .hosts = leaf ? what.hosts.size() : 0};
+  std::map<Index, double> missing;  // capacity, by bundle
+  if (!leaf)
+    for (const Index cable : what.cables) missing[plant_.cables[cable].bundle] += plant_.cables[cable].rate;
+  for (const auto& [bundle, rate] : missing) {
+    const double whole = plant_.bundles[bundle].capacity, left = whole - rate;
+    if (left > whole * 1e-9) row.slowdown = std::max(row.slowdown, whole / left);
+  }
+  return row;
+}
+
 void Planner::note_blast() {
+  constexpr std::array kTierNames{"leaf", "spine", "core"};
   for (std::size_t tier = 0; tier < std::size(plant_.of_tier); ++tier) {
-    const auto& switches = plant_.of_tier[tier];
-    if (switches.empty()) continue;
-    BlastRow row;
-    for (const Index each : switches) {
-      const Switch& what = plant_.switches[each];
-      if (what.part == PartClass::leaf) row.hosts = std::max(row.hosts, what.hosts.size());
-      std::vector<Index> missing;
-      for (const Index cable : what.cables)
-        if (plant_.cables[cable].upper == each || tier > 0) missing.push_back(plant_.cables[cable].bundle);
-      std::ranges::sort(missing);
-      for (std::size_t i = 0, same = 0; i < missing.size(); ++i) {
-        same = i > 0 && missing[i] == missing[i - 1] ? same + 1 : 1;
-        const double links = plant_.bundles[missing[i]].links, left = links - static_cast<double>(same);
-        if (left > 0) row.slowdown = std::max(row.slowdown, links / left);
-      }
+    std::map<std::pair<std::size_t, double>, std::size_t> alike;
+    for (const Index each : plant_.of_tier[tier]) {
+      const BlastRow row = blast_of(each, tier == 0);
+      ++alike[{row.hosts, row.slowdown}];
     }
-    row.what = fmt::format("a {} ({} of them)",
-                           tier == 0   ? "leaf"
-                           : tier == 1 ? "spine"
-                                       : "core",
-                           switches.size());
-    plan_.largest_group = std::max(plan_.largest_group, row.hosts);
-    plan_.blast.push_back(std::move(row));
+    for (const auto& [figures, count] : alike) {
+      plan_.blast.push_back({.what = fmt::format("a {} ({} of them)", kTierNames[tier], count),
+                             .hosts = figures.first,
+                             .slowdown = figures.second});
+      plan_.largest_group = std::max(plan_.largest_group, figures.first);
+    }
   }
   for (const Domain& each : plant_.domains) {
-    std::size_t hosts = each.hosts.size();
+    std::set<Index> hosts(each.hosts.begin(), each.hosts.end());
     for (const Index one : each.switches)
-      if (plant_.switches[one].part == PartClass::leaf) hosts += plant_.switches[one].hosts.size();
-    hosts = std::min<std::size_t>(hosts, plant_.hosts);
-    plan_.largest_group = std::max(plan_.largest_group, hosts);
-    plan_.blast.push_back({.what = fmt::format("domain {} ({})", each.name, each.kind), .hosts = hosts});
+      if (plant_.switches[one].part == PartClass::leaf)
+        hosts.insert(plant_.switches[one].hosts.begin(), plant_.switches[one].hosts.end());
+    plan_.largest_group = std::max(plan_.largest_group, hosts.size());
+    plan_.blast.push_back(
+        {.what = fmt::format("domain {} ({})", each.name, each.kind), .hosts = hosts.size()});
   }
-  constexpr std::size_t kMaxRows = 12;
   std::ranges::stable_sort(plan_.blast, std::ranges::greater(), &BlastRow::hosts);
-  if (plan_.blast.size() > kMaxRows) plan_.blast.resize(kMaxRows);
 }
 
 /// What fails within the lead time, by what stands on a shelf.
@@ -156,27 +165,15 @@ void Planner::note_shelf() {
   add("switches", {PartClass::leaf, PartClass::spine, PartClass::core}, 1);
 }
 
-void Planner::note_pods() {
-  std::map<Index, PodRow> pods;
-  std::vector<bool> seen(plan_.job.pool(), false);
-  for (const Index leaf : plant_.of_tier[0]) {
-    const Switch& what = plant_.switches[leaf];
-    if (!what.pod) continue;
-    for (const Index host : what.hosts) {
-      if (host >= seen.size() || seen[host]) continue;
-      seen[host] = true;
-      PodRow& row = pods[*what.pod];
-      row.pod = *what.pod;
-      ++row.hosts, row.spares += plan_.job.is_spare(host) ? 1 : 0;
-    }
-  }
-  for (const auto& [pod, row] : pods) plan_.pods.push_back(row);
-}
-
 void Planner::note_improvements() {
-  for (const CauseForecast& each : plan_.causes)
-    plan_.improvements.push_back(gain_of(fmt::format("failures: {}", cause_name(each.cause)),
-                                         with_less_often(plan_.job, each.cause), each.cause));
+  const auto of_cause = [&](std::size_t cause, int samples) {
+    return gain_of(fmt::format("failures: {}", cause_name(cause)), with_less_often(plan_.job, cause), cause,
+                   samples);
+  };
+  const auto sort = [&] {
+    std::ranges::stable_sort(plan_.improvements, std::ranges::greater(), &Gain::gain);
+  };
+  for (const CauseForecast& each : plan_.causes) plan_.improvements.push_back(of_cause(each.cause, 1));
   const auto shorter = [&](const char* what, Hours Job::*time) {
     Job job = plan_.job;
     job.*time *= kTenth;
@@ -188,7 +185,15 @@ void Planner::note_improvements() {
   Job job = plan_.job;
   for (double& each : job.repair_factor) each *= kTenth;
   plan_.improvements.push_back(gain_of("time: repairs", job));
-  std::ranges::stable_sort(plan_.improvements, std::ranges::greater(), &Gain::gain);
+  sort();
+  // A tenth of the failures of a class is a small sample: of those that may be among the first, more of them.
+  constexpr std::size_t kLookedAtAgain = 6;
+  constexpr int kSamples = 5;
+  for (Gain& each : std::span(plan_.improvements).first(std::min(plan_.improvements.size(), kLookedAtAgain)))
+    for (const CauseForecast& cause : plan_.causes)
+      if (each.what == fmt::format("failures: {}", cause_name(cause.cause)))
+        each = of_cause(cause.cause, kSamples);
+  sort();
 }
 
 Result<void> Planner::note_what_ifs() {

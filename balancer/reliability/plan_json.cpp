@@ -88,6 +88,27 @@ void put_rows(DocumentTree& tree, const Plan& plan) {
     tree["shelf"].push_back({{"what", each.what}, {"mean", each.mean}, {"parts", each.parts}});
 }
 
+DocumentTree span_tree(const Span& span) { return {{"least", span.least}, {"most", span.most}}; }
+
+void put_where(DocumentTree& tree, const Plan& plan) {
+  tree["short_of"] = plan.short_of;
+  tree["where"] = DocumentTree::array();
+  for (const WhereRow& each : plan.where) {
+    DocumentTree row{{"kind", each.kind},
+                     {"groups", each.groups},
+                     {"hosts", span_tree(each.hosts)},
+                     {"spares", span_tree(each.spares)},
+                     {"steps", DocumentTree::array()}};
+    for (std::size_t i = 0; i < each.of_step.size(); ++i)
+      if (each.of_step[i])
+        row["steps"].push_back({{"asked", plan.steps[i].asked}, {"spares", span_tree(*each.of_step[i])}});
+    tree["where"].push_back(std::move(row));
+  }
+  tree["if_silent"] = DocumentTree::array();
+  for (const SilentRow& each : plan.if_silent)
+    tree["if_silent"].push_back({{"share", each.share}, {"sweep_every_h", each.sweep_every.count()}});
+}
+
 }  // namespace
 
 std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
@@ -119,6 +140,7 @@ std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
   tree["pods"] = DocumentTree::array();
   for (const PodRow& each : plan.pods)
     tree["pods"].push_back({{"pod", each.pod}, {"hosts", each.hosts}, {"spares", each.spares}});
+  put_where(tree, plan);
   tree["largest_group"] = plan.largest_group;
   tree["drains_allowed"] = plan.drains_allowed;
   tree["improvements"] = gains_tree(plan.improvements);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "balancer/reliability/plan.hpp"
 #include "topology/base/text.hpp"
@@ -12,6 +13,7 @@ namespace weft::reliability {
 namespace {
 
 constexpr std::size_t kMaxImprovements = 6;
+constexpr std::size_t kMaxBlast = 12;
 
 std::string grouped(std::uint64_t number) {
   std::string text = std::to_string(number);
@@ -21,6 +23,7 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+std::string agents_text() { return sweeps_text({.policy = SweepPolicy::agents}); }
 
 /// To about three digits, in the unit that people say.
 std::string time_text(Hours time) {
@@ -53,7 +56,10 @@ std::string causes_text(const Plan& plan, std::size_t columns) {
   for (const CauseForecast& each : plan.causes)
     table.add({std::string(cause_name(each.cause)), fmt::format("{:.1f}", each.interruptions.mean),
                fmt::format("{} to {}", each.interruptions.low, each.interruptions.high),
-               fmt::format("{:.1f}", each.failures.mean), each.guessed ? "a guess in part" : "counts"});
+               fmt::format("{:.1f}", each.failures.mean),
+               each.borrowed  ? "another site"
+               : each.guessed ? "a guess in part"
+                              : "counts"});
   return table.text(columns, 2);
 }
 
@@ -88,21 +94,30 @@ std::string steps_text(const Plan& plan, std::size_t columns) {
   return text;
 }
 
-std::string where_text(const Plan& plan) {
-  std::string text = "Where: spread over the leaf groups, at most one spare in every ";
-  text += fmt::format("{} hosts", plan.job.spares == 0 ? plan.job.hosts : plan.job.pool() / plan.job.spares);
-  if (plan.pods.size() > 1) {
-    const auto [least, most] = std::ranges::minmax(plan.pods, {}, &PodRow::spares);
-    text += fmt::format(", {} in each of {} pods",
-                        least.spares == most.spares ? std::to_string(least.spares)
-                                                    : fmt::format("{} to {}", least.spares, most.spares),
-                        plan.pods.size());
+std::string span_text(const Span& span) {
+  return span.least == span.most ? std::to_string(span.most) : fmt::format("{} to {}", span.least, span.most);
+}
+
+std::string where_text(const Plan& plan, std::size_t columns) {
+  std::vector<TextColumn> head{{"spares in each"}, {"of them", true}, {"hosts", true}, {"spares", true}};
+  for (const SpareStep& each : plan.steps) head.push_back({fmt::format("for {}", each.asked), true});
+  TextTable table(head);
+  for (const WhereRow& row : plan.where) {
+    std::vector<std::string> cells{row.kind, std::to_string(row.groups), span_text(row.hosts),
+                                   span_text(row.spares)};
+    for (const auto& each : row.of_step) cells.push_back(each ? span_text(*each) : "-");
+    table.add(std::move(cells));
   }
+  std::string text = fmt::format("Where: spread over the leaf groups, at most one spare in every {} hosts",
+                                 plan.job.spares == 0 ? plan.job.hosts : plan.job.pool() / plan.job.spares);
   if (plan.largest_group > 1)
     text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
   if (plan.job.planned.every > Hours(0)) text += "; by planned work " + planned_text(plan.job.planned);
-  return text +
-         fmt::format(". The blacklist may drain {} hosts of this fabric by its caps.", plan.drains_allowed);
+  text += fmt::format(". The blacklist may drain {} hosts of this fabric by its caps{}.", plan.drains_allowed,
+                      plan.drains_allowed > plan.job.spares
+                          ? ", more than there are spares: the job may have to wait for those"
+                          : "");
+  return wrapped(text, 0, columns) + table.text(columns, 2);
 }
 
 std::string closed_text(const Plan& plan, std::size_t columns) {
@@ -122,20 +137,33 @@ std::string closed_text(const Plan& plan, std::size_t columns) {
   return text;
 }
 
+std::string silent_text(const Plan& plan) {
+  std::string text =
+      "How often to sweep: these rates have no silent failures, so no sweep pays; that is what was counted, "
+      "not "
+      "what is there.";
+  if (plan.if_silent.empty()) return text;
+  std::string_view before = " Were there silent ones besides, in number";
+  for (const SilentRow& each : plan.if_silent) {
+    text +=
+        fmt::format("{} {:g} %{}: every {}", before, each.share * 100,
+                    before == ";" ? "" : " of the failures of NICs and cables", time_text(each.sweep_every));
+    before = ";";
+  }
+  return text + ". Standing agents find them without sweeps.";
+}
+
 std::string sweeps_rows(const Plan& plan, std::size_t columns) {
-  if (plan.sweeps.empty())
-    return wrapped(
-        "Sweeps: these rates have no silent failures, so none pays; that is what is counted, not what "
-        "is there.",
-        0, columns);
+  if (plan.sweeps.empty()) return wrapped(silent_text(plan), 0, columns);
   TextTable table({{"sweeps"}, {"effective", true}, {"cost", true}, {"undetected", true}});
   for (const SweepRow& each : plan.sweeps)
     table.add({each.policy, fmt::format("{:.2f} %", each.effective * 100),
                fmt::format("{:.2f} %", each.cost * 100), time_text(each.undetected)});
-  return table.text(columns, 2) +
-         wrapped(fmt::format("Of a sweep that takes {}, and agents that name what is silent after {}.",
-                             time_text(plan.job.sweeps.cost), time_text(plan.job.sweeps.delay)),
-                 0, columns);
+  return wrapped(
+             fmt::format("How often to sweep: {}. A sweep takes {}, agents name what is silent after {}.",
+                         best_sweep(plan), time_text(plan.job.sweeps.cost), time_text(plan.job.sweeps.delay)),
+             0, columns) +
+         table.text(columns, 2);
 }
 
 std::string gains_text(const char* title, const std::vector<Gain>& gains, std::size_t most,
@@ -150,9 +178,12 @@ std::string gains_text(const char* title, const std::vector<Gain>& gains, std::s
 
 std::string parts_text(const Plan& plan, std::size_t columns) {
   TextTable blast({{"what fails"}, {"hosts", true}, {"links left"}});
-  for (const BlastRow& each : plan.blast)
+  const std::size_t rows = std::min(plan.blast.size(), kMaxBlast);
+  for (const BlastRow& each : std::span(plan.blast).first(rows))
     blast.add({each.what, std::to_string(each.hosts),
                each.slowdown > 1 ? fmt::format("{:.1f} % of a bundle", 100 / each.slowdown) : ""});
+  if (rows < plan.blast.size())
+    blast.add({fmt::format("and {} of no more hosts (-o json)", plan.blast.size() - rows), "", ""});
   TextTable shelf(
       {{fmt::format("on the shelf (.99, {})", time_text(plan.lead_time))}, {"mean", true}, {"parts", true}});
   for (const ShelfRow& each : plan.shelf)
@@ -163,13 +194,13 @@ std::string parts_text(const Plan& plan, std::size_t columns) {
 }  // namespace
 
 std::string plan_sentence(const Plan& plan) {
-  std::vector<std::string_view> guessed;
+  std::vector<std::string_view> borrowed;
   for (const auto& each : plan.causes)
-    if (plan.is_own && each.guessed) guessed.push_back(cause_name(each.cause));
-  const std::string origin = !plan.is_own      ? fmt::format("Rates are {}, not this site's", plan.origin)
-                             : guessed.empty() ? fmt::format("Rates of {}", plan.origin)
-                                               : fmt::format("Rates of {}, those of {} with guesses",
-                                                             plan.origin, fmt::join(guessed, ", "));
+    if (each.borrowed) borrowed.push_back(files::plural(files::kPartClasses[each.cause]));
+  std::string origin = plan.is_own ? fmt::format("Rates of {}", plan.origin)
+                                   : fmt::format("Rates are {}, not this site's", plan.origin);
+  if (!borrowed.empty())
+    origin += fmt::format(", but those of {} are not this site's", fmt::join(borrowed, ", "));
   return fmt::format(
       "{} GPUs on {} hosts for {}: {:.0f} interruptions ({} to {}), {} of the time effective ({} to {}), {} "
       "({}). {}; {} inputs are guesses.",
@@ -179,10 +210,22 @@ std::string plan_sentence(const Plan& plan) {
       plan.guesses.size());
 }
 
+std::string best_sweep(const Plan& plan) {
+  if (plan.sweeps.empty()) return {};
+  const auto best = std::ranges::max_element(plan.sweeps, {}, &SweepRow::effective);
+  std::string text = best->policy;
+  const SweepRow* alone = nullptr;  // where nobody wants agents
+  for (const SweepRow& each : plan.sweeps)
+    if (each.policy != agents_text() && (alone == nullptr || each.effective > alone->effective))
+      alone = &each;
+  if (text == agents_text() && alone != nullptr) text += ", or without them " + alone->policy;
+  return text;
+}
+
 std::string plan_table(const Plan& plan, std::size_t columns) {
   std::string text = wrapped(plan_sentence(plan), 0, columns) + "\n";
   text += causes_text(plan, columns) + "\n" + spent_text(plan, columns) + "\n" + steps_text(plan, columns);
-  text += wrapped(where_text(plan), 0, columns) + "\n" + closed_text(plan, columns) + "\n";
+  text += where_text(plan, columns) + "\n" + closed_text(plan, columns) + "\n";
   text += sweeps_rows(plan, columns) + "\n" + parts_text(plan, columns) + "\n";
   text += gains_text("10 % less of", plan.improvements, kMaxImprovements, columns);
   if (!plan.what_ifs.empty())

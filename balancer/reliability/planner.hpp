@@ -16,6 +16,9 @@ double mean_of(const std::vector<double>& values);
 double error_of(const std::vector<double>& values);
 std::vector<double> shares_of(const std::vector<Outcome>& outcomes);
 
+/// Of the time of a job that one slow part of this class slows.
+double lost_to(const files::ClassRates& rates, const Job& job);
+
 std::vector<Outcome> run_all(const HistorySource& source, const std::vector<History>& histories,
                              const Job& job);
 
@@ -34,24 +37,31 @@ class Planner {
   void choose_interval();
   void choose_spares();
   void note_outcomes(const std::vector<Outcome>& outcomes);
-  Gain gain_of(std::string what, const Job& job, std::optional<std::size_t> cause = std::nullopt) const;
+  Gain gain_of(std::string what, Job job, std::optional<std::size_t> cause = std::nullopt,
+               int samples = 1) const;
   void forecast();
+  void note_interruptions(const std::vector<Outcome>& outcomes);
   void note_closed_forms();
   void note_differences();
   void note_sweeps();
+  BlastRow blast_of(Index index, bool leaf) const;
   void note_blast();
   void note_shelf();
   void note_pods();
+  void note_where();
+  void note_if_silent();
   void note_improvements();
   Result<void> note_what_ifs();
   double share_of_job(std::size_t cause, bool pool) const;
+  void forecast_domains();
 
   const PlanRequest& request_;
   HistorySource source_;
   const Plant& plant_;
   const files::Rates& rates_;
   std::vector<History> histories_;
-  std::vector<double> shares_;  // effective, by history
+  std::vector<double> shares_;        // effective, by history
+  std::vector<CountSource> domains_;  // that hit the job: what interrupts it
   Plan plan_;
 };
 

@@ -24,17 +24,24 @@ class PlantMaker {
     add_nics();
     for (std::uint32_t l = 0; l < fabric_.link_count(); ++l)
       if (fabric_.between_switches(LinkId(l))) add_cable(LinkId(l));
+    for (Bundle& each : plant_.bundles) each.below = below(each);
+    note_rails();
     for (const FailureDomain& domain : domains) add_domain(domain);
     return std::move(plant_);
   }
 
  private:
+  struct Nic {
+    Index host, number;  // of the NICs of its host, from 1
+  };
+
   void add_nodes() {
     for (const NodeId host : fabric_.hosts()) {
       index_[host.value()] = plant_.hosts++;
       plant_.host_names.push_back(fabric_.name_of(host));
     }
     plant_.nics_of.assign(plant_.hosts, 0);
+    nics_at_.resize(fabric_.node_count());
     for (std::uint32_t n = 0; n < fabric_.node_count(); ++n) {
       const Node& node = fabric_.node(NodeId(n));
       if (node.kind == NodeKind::host) continue;
@@ -49,12 +56,14 @@ class PlantMaker {
     for (const PortId nic : fabric_.nics()) {
       const Index host = index_[fabric_.port(nic).node.value()];
       plant_.nic_host.push_back(host);
-      ++plant_.nics_of[host];
+      const Index number = ++plant_.nics_of[host];
       const ChannelId up = *fabric_.channel_from(nic);
       plant_.nic_names.push_back(fabric_.name_of_nic(nic));
       plant_.host_cable_names.push_back(fabric_.name_of(Fabric::link_of(up)));
       const NodeId above = fabric_.target_node(up);
-      if (!fabric_.is_host(above)) plant_.switches[index_[above.value()]].hosts.push_back(host);
+      if (fabric_.is_host(above)) continue;
+      plant_.switches[index_[above.value()]].hosts.push_back(host);
+      nics_at_[index_[above.value()]].push_back({host, number});
     }
     for (Switch& each : plant_.switches) {
       std::ranges::sort(each.hosts);
@@ -72,27 +81,38 @@ class PlantMaker {
                                         : fmt::format("above the {}s", to_string(node.tier));
     const auto [at, is_new] = bundles_.try_emplace(name, static_cast<Index>(plant_.bundles.size()));
     if (is_new) {
-      const auto leaf = is_leaf ? std::optional(index_[lower.value()]) : std::nullopt;
-      plant_.bundles.push_back({.name = name, .leaf = leaf, .first_host = plant_.hosts, .last_host = 0});
+      Bundle& made = plant_.bundles.emplace_back();
+      made.name = name;
+      if (is_leaf)
+        made.leaf = index_[lower.value()];
+      else
+        made.pod = node.pod;
     }
     if (is_leaf) below.uplinks = at->second;
-    if (is_leaf && node.pod) leaves_of_[*node.pod].push_back(index_[lower.value()]);
-    cover(plant_.bundles[at->second], below, node);
     return at->second;
   }
 
-  /// The hosts below: a leaf's own; of a pod those of its leaves, of which the links came first.
-  void cover(Bundle& bundle, const Switch& below, const Node& node) {
-    const auto take = [&](const std::vector<Index>& hosts) {
-      if (hosts.empty()) return;
-      bundle.first_host = std::min(bundle.first_host, hosts.front());
-      bundle.last_host = std::max(bundle.last_host, hosts.back() + 1);
-    };
-    if (below.part == PartClass::leaf) return take(below.hosts);
-    if (node.pod && leaves_of_.contains(*node.pod))
-      for (const Index leaf : leaves_of_[*node.pod]) take(plant_.switches[leaf].hosts);
-    else
-      bundle.first_host = 0, bundle.last_host = plant_.hosts;
+  /// The hosts of the NICs at a leaf, at the leaves of a pod, or all.
+  std::vector<Index> below(const Bundle& bundle) const {
+    std::vector<Index> hosts;
+    for (const Index leaf : plant_.of_tier[0])
+      if (bundle.leaf ? leaf == *bundle.leaf : !bundle.pod || plant_.switches[leaf].pod == bundle.pod)
+        for (const Nic& each : nics_at_[leaf]) hosts.push_back(each.host);
+    return hosts;
+  }
+
+  /// Of a fabric in which every leaf has NICs of one number, and not all of the same.
+  void note_rails() {
+    std::vector<Index> rails;
+    for (const Index leaf : plant_.of_tier[0]) {
+      const auto& nics = nics_at_[leaf];
+      if (nics.empty() ||
+          std::ranges::adjacent_find(nics, std::ranges::not_equal_to(), &Nic::number) != nics.end())
+        return;
+      rails.push_back(nics.front().number);
+    }
+    if (std::ranges::adjacent_find(rails, std::ranges::not_equal_to()) == rails.end()) return;
+    for (std::size_t i = 0; i < rails.size(); ++i) plant_.switches[plant_.of_tier[0][i]].rail = rails[i];
   }
 
   void add_cable(LinkId id) {
@@ -101,9 +121,11 @@ class PlantMaker {
     if (fabric_.node(upper).tier < fabric_.node(lower).tier) std::swap(lower, upper);
     const auto index = static_cast<Index>(plant_.cables.size());
     const Index bundle = bundle_of(lower);
-    plant_.cables.push_back({index_[lower.value()], index_[upper.value()], bundle});
+    const double designed = link.rate.bits_per_second() / 1e9;
+    const double rate = designed > 0 ? designed : 1;  // of which nothing is known, as good as the others
+    plant_.cables.push_back({index_[lower.value()], index_[upper.value()], bundle, rate});
     plant_.cable_names.push_back(fabric_.name_of(id));
-    ++plant_.bundles[bundle].links;
+    ++plant_.bundles[bundle].links, plant_.bundles[bundle].capacity += rate;
     for (const NodeId end : {lower, upper}) plant_.switches[index_[end.value()]].cables.push_back(index);
   }
 
@@ -125,7 +147,7 @@ class PlantMaker {
   Plant plant_;
   std::vector<Index> index_;  // by node: of its host or switch
   std::map<std::string, Index> bundles_;
-  std::map<std::uint32_t, std::vector<Index>> leaves_of_;  // by pod; a leaf as often as it has links
+  std::vector<std::vector<Nic>> nics_at_;  // by switch
 };
 
 void shift(std::vector<Index>& all, Index by) {
@@ -154,7 +176,8 @@ void append_copy(Plant& plant, const Plant& one) {
     plant.cables.push_back(each);
   }
   for (Bundle each : one.bundles) {
-    each.first_host += hosts, each.last_host += hosts;
+    shift(each.below, hosts);
+    if (each.pod) *each.pod += pods;
     if (each.leaf) *each.leaf += switches;
     plant.bundles.push_back(std::move(each));
   }

@@ -20,13 +20,16 @@ using Index = std::uint32_t;
 struct Bundle {
   std::string name;
   Index links = 0;
-  std::optional<Index> leaf;            // whose uplinks they are
-  Index first_host = 0, last_host = 0;  // hosts below, [first, last): of a job elsewhere it slows nothing
+  double capacity = 0;        // of all of them, Gbit/s
+  std::optional<Index> leaf;  // whose uplinks they are
+  std::optional<Index> pod;   // otherwise; absent: above switches of no pod, and what crosses it is not known
+  std::vector<Index> below;   // the host of each NIC below
 };
 
 struct Cable {
   Index lower = 0, upper = 0;  // switches
   Index bundle = 0;
+  double rate = 0;  // Gbit/s
 };
 
 struct Switch {
@@ -36,6 +39,7 @@ struct Switch {
   std::vector<Index> cables;         // to other switches
   std::optional<Index> uplinks;      // the bundle of a leaf
   std::optional<Index> pod;
+  std::optional<Index> rail;  // of a leaf at which all NICs are the n-th ones of their hosts: n, from 1
 };
 
 struct Domain {

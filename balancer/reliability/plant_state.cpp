@@ -6,12 +6,32 @@ namespace weft::reliability {
 
 PlantState::PlantState(const Plant& plant) : plant_(plant) {}
 
+/// Of an all-to-all of the NICs of the pool, over capacity: what crosses the bundle comes from those below it
+/// and goes to all others.
+void PlantState::load(Index pool) {
+  loads_.assign(plant_.bundles.size(), 0);
+  double nics = 0;
+  for (Index host = 0; host < pool; ++host) nics += plant_.nics_of[host];
+  busiest_ = 0;
+  for (std::size_t i = 0; i < loads_.size(); ++i) {
+    const Bundle& what = plant_.bundles[i];
+    const auto below =
+        static_cast<double>(std::ranges::count_if(what.below, [&](Index host) { return host < pool; }));
+    loads_[i] = below * (nics - below) / what.capacity;
+    if (what.leaf || what.pod) busiest_ = std::max(busiest_, loads_[i]);
+  }
+  for (std::size_t i = 0; i < loads_.size(); ++i)
+    if (const Bundle& what = plant_.bundles[i]; !what.leaf && !what.pod && busiest_ > 0) loads_[i] = busiest_;
+}
+
 void PlantState::reset(const Job& job) {
+  if (pool_ != job.pool() || loads_.empty()) load(job.pool());
   pool_ = usable_ = job.pool();
   reasons_.assign(plant_.hosts, 0);
   own_down_.assign(plant_.hosts, false);
   cable_reasons_.assign(plant_.cables.size(), 0);
   missing_.assign(plant_.bundles.size(), 0);
+  missing_capacity_.assign(plant_.bundles.size(), 0);
   narrowed_.clear();
   lost_.clear();
 }
@@ -35,18 +55,19 @@ void PlantState::give_hosts_of(Index leaf) {
   for (const Index host : plant_.switches[leaf].hosts) give_host(host);
 }
 
-/// Below a bundle of which no link is left hosts reach nobody.
+/// Below a bundle of which no link is left hosts reach none of the pool elsewhere, where there is any.
 void PlantState::cut(Index bundle, bool take) {
+  if (!matters(bundle)) return;
   const Bundle& what = plant_.bundles[bundle];
   if (what.leaf) return take ? take_hosts_of(*what.leaf) : give_hosts_of(*what.leaf);
-  for (Index host = what.first_host; host < what.last_host; ++host)
-    take ? void(take_host(host)) : give_host(host);
+  for (const Index host : what.below) take ? void(take_host(host)) : give_host(host);
 }
 
 void PlantState::take_cable(Index cable) {
   if (cable_reasons_[cable]++ > 0) return;
   const Index bundle = plant_.cables[cable].bundle;
   if (missing_[bundle]++ == 0) narrowed_.push_back(bundle);
+  missing_capacity_[bundle] += plant_.cables[cable].rate;
   if (missing_[bundle] == plant_.bundles[bundle].links) cut(bundle, true);
 }
 
@@ -54,14 +75,17 @@ void PlantState::give_cable(Index cable) {
   if (--cable_reasons_[cable] > 0) return;
   const Index bundle = plant_.cables[cable].bundle;
   if (missing_[bundle] == plant_.bundles[bundle].links) cut(bundle, false);
-  if (--missing_[bundle] == 0) std::erase(narrowed_, bundle);
+  missing_capacity_[bundle] -= plant_.cables[cable].rate;
+  if (--missing_[bundle] == 0) missing_capacity_[bundle] = 0, std::erase(narrowed_, bundle);
 }
 
 double PlantState::narrowest() const {
   double most = 1;
   for (const Index bundle : narrowed_) {
-    const double links = plant_.bundles[bundle].links, left = links - missing_[bundle];
-    if (left > 0 && matters(bundle)) most = std::max(most, links / left);
+    const Bundle& what = plant_.bundles[bundle];
+    if (missing_[bundle] == what.links || !matters(bundle)) continue;
+    const double left = 1 - missing_capacity_[bundle] / what.capacity;
+    most = std::max(most, loads_[bundle] / busiest_ / left);
   }
   return most;
 }

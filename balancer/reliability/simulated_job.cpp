@@ -51,10 +51,9 @@ void Simulator::start_run() {
 
 void Simulator::update_speed() {
   if (phase_ != Phase::running) return;
-  double network = state_.narrowest();
-  for (const Index each : active_) network = std::max(network, slow_[each].factor);
-  const double share = job_.network_share;
-  const double speed = static_cast<double>(size_) / job_.hosts / (1 - share + share * network);
+  StepTime step{.network = state_.narrowest()};
+  for (const Index each : active_) step.note(slow_[each].cause, slow_[each].factor);
+  const double speed = static_cast<double>(size_) / job_.hosts / step.over_whole(job_.network_share);
   if (!run_.empty() && speed == speed_) return;
   run_.push_back({std::max(now_, run_start_), speed, run_.empty() ? Hours(0) : integral_at(now_)});
   speed_ = speed;

@@ -124,7 +124,7 @@ Hours Simulator::repaired_at(Hours repair) {
 // --- failures ---
 
 void Simulator::take(const Failure& failure) {
-  if (failure.thin >= job_.rate_factor[failure.cause]) return;
+  if (job_.passes_over(failure)) return;
   const Hours repair = failure.repair * job_.repair_factor[failure.cause];
   if (failure.cause == kDomainCause) return take_domain(failure);
   if (is_at_host(failure.cause) || failure.cause == kSoftware)
@@ -139,7 +139,7 @@ bool Simulator::is_spared(std::uint32_t cause, Index host) const {
 
 void Simulator::take_at_host(const Failure& failure, Index host, Hours repair) {
   if (host >= job_.pool()) return;
-  if (failure.cause == kSoftware) {
+  if (failure.cause == kSoftware && failure.effect == Effect::stops) {
     if (in_job_[host]) interrupt(kSoftware);
     return;
   }
@@ -160,7 +160,7 @@ void Simulator::take_host_out(Index host, Hours repair) {
   if (host >= job_.pool() || state_.is_own_down(host)) return;
   for (std::size_t i = active_.size(); i-- > 0;)  // what slowed it goes with it
     if (const Slow& each = slow_[active_[i]];
-        is_at_host(each.cause) && host_of(plant_, each.cause, each.part) == host)
+        (is_at_host(each.cause) || each.cause == kSoftware) && host_of(plant_, each.cause, each.part) == host)
       end_slow(active_[i]);
   state_.mark_own(host, true);
   state_.take_host(host);
@@ -291,6 +291,11 @@ void Simulator::end_slow(Index index) {
 void Simulator::find(Index index) {
   const Slow what = slow_[index];
   if (!what.active) return;
+  if (what.cause == kSoftware) {  // a restart mends it
+    end_slow(index);
+    update_speed();
+    return stop_planned();
+  }
   if (is_at_host(what.cause)) {
     if (drained_ >= job_.most_drained) return events_.push({now_ + kAskAgain, Kind::found, index});
     ++drained_;

@@ -31,11 +31,14 @@ class PlantState {
   /// Hosts of the pool that became unusable since it was emptied.
   std::vector<Index>& lost() { return lost_; }
 
-  /// All links of a bundle over those that are left, the greatest of those below which the pool has a host.
+  /// The time that an all-to-all of the pool takes over that with all links: by the bundle with most of it
+  /// over the links that are left.
   double narrowest() const;
-  bool matters(Index bundle) const { return plant_.bundles[bundle].first_host < pool_; }
+  /// The pool sends over it.
+  bool matters(Index bundle) const { return loads_[bundle] > 0; }
 
  private:
+  void load(Index pool);
   void cut(Index bundle, bool take);
 
   const Plant& plant_;
@@ -43,7 +46,10 @@ class PlantState {
   std::vector<std::uint16_t> reasons_;        // by host
   std::vector<bool> own_down_;                // by host: itself, not only what it hangs on
   std::vector<std::uint16_t> cable_reasons_;  // by cable
+  std::vector<double> loads_;                 // by bundle, of the whole fabric
+  double busiest_ = 0;                        // of these
   std::vector<Index> missing_;                // by bundle
+  std::vector<double> missing_capacity_;      // by bundle
   std::vector<Index> narrowed_;               // bundles with a link missing
   std::vector<Index> lost_;
 };
@@ -67,7 +73,7 @@ class Simulator {
   struct Slow {
     std::uint32_t cause;
     Index part;
-    double factor;  // of time that the network takes
+    double factor;  // of the time that its share of a step takes (StepTime)
     Hours since, repair;
     bool silent, active;
   };

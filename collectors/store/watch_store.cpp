@@ -1,11 +1,12 @@
 #include "collectors/store/watch_store.hpp"
 
 #include "collectors/store/migrations.hpp"
+#include "topology/files/fabric_file.hpp"
 
 namespace weft::store {
 namespace {
 
-constexpr std::string_view kFabric = "fabric";
+constexpr std::string_view kFabric = "fabric", kFabricFile = "fabric file";
 constexpr std::size_t kMaxWaiting = 10'000;
 
 SqlValue count(std::uint64_t value) { return static_cast<std::int64_t>(value); }
@@ -30,15 +31,16 @@ bool same_but_windows(watch::AgentState a, const watch::AgentState& b) {
   return a == b;
 }
 
-Result<std::string> fabric_of(Database& database) {
-  std::string name;
-  const auto done = database.query("SELECT value FROM facts WHERE name=?", {std::string(kFabric)},
+/// Empty: nothing is kept under that name.
+Result<std::string> fact(Database& database, std::string_view name) {
+  std::string value;
+  const auto done = database.query("SELECT value FROM facts WHERE name=?", {std::string(name)},
                                    [&](const Row& row) -> Result<void> {
-                                     name = row.text(0);
+                                     value = row.text(0);
                                      return {};
                                    });
   if (!done) return pass_on(done);
-  return name;
+  return value;
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ Result<std::string> fabric_of(Database& database) {
 Result<WatchStore> WatchStore::open(const std::filesystem::path& path, const Fabric& fabric) {
   WEFT_TRY(auto database, Database::open(path, Database::Access::write));
   WEFT_TRY_VOID(migrate(database, watch_schema()));
-  WEFT_TRY(const auto owner, fabric_of(database));
+  WEFT_TRY(const auto owner, fact(database, kFabric));
   if (owner.empty()) {
     WEFT_TRY_VOID(database.execute("INSERT INTO facts(name, value) VALUES(?,?)",
                                    {std::string(kFabric), fabric.name()}));
@@ -55,6 +57,8 @@ Result<WatchStore> WatchStore::open(const std::filesystem::path& path, const Fab
                 "{}: it is of the fabric '{}', not of '{}': each fabric needs a file of its own",
                 path.string(), owner, fabric.name());
   }
+  WEFT_TRY_VOID(database.execute("INSERT OR REPLACE INTO facts(name, value) VALUES(?,?)",
+                                 {std::string(kFabricFile), files::write_fabric_file(fabric)}));
   WEFT_TRY(const auto layout, layout_of(database, fabric));
   return WatchStore(std::move(database), fabric, layout);
 }
@@ -111,9 +115,11 @@ Result<void> WatchStore::keep_hosts(const watch::WatchState& state) {
 Result<OpenedStore> open_to_read(const std::filesystem::path& path) {
   WEFT_TRY(auto database, Database::open(path, Database::Access::read));
   WEFT_TRY_VOID(check_version(database, watch_schema()));
-  WEFT_TRY(auto fabric, fabric_of(database));
+  WEFT_TRY(auto fabric, fact(database, kFabric));
   return OpenedStore{std::move(database), std::move(fabric)};
 }
+
+Result<std::string> kept_fabric_file(Database& database) { return fact(database, kFabricFile); }
 
 Result<void> back_up(const std::filesystem::path& from, const std::filesystem::path& to) {
   WEFT_TRY(auto opened, open_to_read(from));

@@ -15,6 +15,7 @@
 #include "tests/bench/support/figures.hpp"
 #include "tests/bench/support/pieces.hpp"
 #include "tests/support/exact_chain.hpp"
+#include "tests/support/llama_page.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::bench {
@@ -307,16 +308,30 @@ double balance_slowdown(const Fabric& fabric, const demand::Demand& flows, std::
   return assign::assign(fabric, flows, options).fractional_bound() / whole;
 }
 
+/// Fabrics of two tiers, of pods and of rails in turn, in which any two leaves keep a way to each other.
+Result<Fabric> drawn_fabric(Stream& stream) {
+  const auto some = [&](std::uint32_t least, std::uint32_t range) {
+    return least + static_cast<std::uint32_t>(stream.below(range));
+  };
+  switch (stream.below(3)) {
+    case 0:
+      return make_clos({.leaves = some(4, 4), .spines = some(4, 5), .hosts_per_leaf = 4});
+    case 1:
+      return make_pod_clos(
+          {.pods = some(2, 2), .leaves = some(2, 2), .spines = 4, .cores = 8, .hosts_per_leaf = some(2, 3)});
+    default:
+      return make_rails(
+          {.groups = some(2, 3), .hosts_per_group = some(2, 2), .rails = some(2, 2), .spines = some(4, 2)});
+  }
+}
+
 /// 200 fabrics with one to three cables between switches down: the plan's slowdown and the balancer's.
 void slowdowns(Figures& figures) {
   int equal = 0, of_shift = 0;
   constexpr int kFabrics = 200;
   for (std::uint64_t seed = 1; seed <= kFabrics; ++seed) {
     Stream stream({seed, 31});
-    const auto some = [&](std::uint32_t least, std::uint32_t range) {
-      return least + static_cast<std::uint32_t>(stream.below(range));
-    };
-    const auto fabric = make_clos({.leaves = some(4, 4), .spines = some(4, 5), .hosts_per_leaf = 4});
+    const auto fabric = drawn_fabric(stream);
     const Plant plant = make_plant(*fabric, {}, 1);
     PlantState state(plant);
     state.reset({.hosts = plant.hosts});
@@ -393,12 +408,24 @@ void speed(Figures& figures) {
   figures.add("plan_mb", static_cast<double>(usage.ru_maxrss) / 1000, "at most 500");
 }
 
+/// The table of Llama 3 in docs/plan.md, row by row, by the commands that the page shows.
+void page(Figures& figures) {
+  const auto page = llama_page();
+  int right = 0;
+  for (std::size_t i = 0; i < page.commands.size() && i < page.rows.size(); ++i) {
+    const auto made = llama_row(page, page.commands[i]);
+    right += made == page.rows[i] ? 1 : 0;
+    if (made != page.rows[i]) fmt::print("{}\n", made);
+  }
+  figures.add("llama3_page_rows", right, "5");
+}
+
 constexpr Piece kPieces[]{{"closed", closed_forms}, {"out", hosts_out},
                           {"chains", brute_force},  {"llama", llama},
                           {"speed", speed},         {"coverage", coverage},
                           {"offenders", offenders}, {"slowdowns", slowdowns},
                           {"cadence", cadence},     {"improvements", improvements},
-                          {"spares", spares}};
+                          {"spares", spares},       {"page", page}};
 
 }  // namespace
 }  // namespace weft::bench

@@ -27,6 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // A search for bad readers, not for time: what makes many failures is refused elsewhere.
   if (!(reliability::HistorySource(plant, *rates).expected_failures(request.length) < 100)) return 0;
   const auto plan = reliability::make_plan(plant, *rates, request);
-  if (plan && !(plan->effective.mean >= 0 && plan->effective.mean <= 1)) std::abort();
+  if (!plan) return 0;
+  if (!(plan->effective.mean >= 0 && plan->effective.mean <= 1)) std::abort();
+  if (reliability::plan_html(*plan).find("<script") != std::string::npos) std::abort();
+  static_cast<void>(reliability::plan_table(*plan, 80));
   return 0;
 }

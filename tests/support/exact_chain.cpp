@@ -56,6 +56,7 @@ class Chain {
         const auto& leaf = plant_.switches[s];
         if (std::ranges::find(leaf.hosts, host) == leaf.hosts.end() || down(state, plant_.hosts + s))
           continue;
+        if (plant_.of_tier[0].size() == 1) reaches = true;  // all others are at that leaf
         for (const Index cable : leaf.cables)
           reaches = reaches || !down(state, plant_.hosts + plant_.cables[cable].upper);
       }

@@ -5,6 +5,7 @@
 
 #include "balancer/reliability/draw.hpp"
 #include "balancer/reliability/offenders.hpp"
+#include "balancer/reliability/simulator.hpp"
 #include "tests/support/schema.hpp"
 #include "topology/model/clos.hpp"
 
@@ -70,7 +71,9 @@ TEST(Plan, ADomainIsAGroupToo) {
   ASSERT_TRUE(with && without);
   EXPECT_GT(spares_for(*with, 0.99), spares_for(*without, 0.99) + 4);
   EXPECT_EQ(with->causes.back().cause, kDomainCause);
-  EXPECT_NEAR(with->causes.back().interruptions.mean, 6, 1e-9);
+  EXPECT_NEAR(with->causes.back().failures.mean, 6, 1e-9);
+  EXPECT_NEAR(with->causes.back().interruptions.mean, 4, 0.5)
+      << "once it failed, spares have the places of its hosts, and it hits spares";
 }
 
 TEST(Plan, ADomainInterruptsByTheMembersThatItHits) {
@@ -79,18 +82,70 @@ TEST(Plan, ADomainInterruptsByTheMembersThatItHits) {
       .name = "rack", .kind = "rack", .members = {}, .events = 1000, .exposure = Hours(54 * 24)};
   rare.repair = Hours(1), rare.share = Fraction(0.001);
   for (std::size_t i = 0; i < 4; ++i) rare.members.push_back(fabric->hosts()[i]);
-  const auto of_hosts = make_plan(make_plant(*fabric, {rare}, 8), rates_with(0), request_of(8));
+  auto request = request_of(8);
+  request.spares = 0;
+  const auto of_hosts = make_plan(make_plant(*fabric, {rare}, 8), rates_with(0), request);
   ASSERT_TRUE(of_hosts);
   EXPECT_NEAR(of_hosts->causes.back().interruptions.mean, 4, 0.1) << "one in 250 of them hits a host";
   // A spine that fails alone interrupts the job; so does one of a domain.
   auto spine = rare;
   spine.members = {*fabric->find_node("spine1")}, spine.share = Fraction(1), spine.events = 50;
-  auto request = request_of(8);
-  request.job.spares = 0;
   const auto above = make_plan(make_plant(*fabric, {spine}, 8), rates_with(0), request);
   ASSERT_TRUE(above);
   EXPECT_NEAR(above->causes.back().interruptions.mean, 50, 0.1);
   EXPECT_GT(static_cast<double>(above->restarts) / 100, 40) << "in the simulation too";
+}
+
+/// Published rates, each with more events in this plant, which are repaired within an hour.
+files::Rates lively_rates(const Plant& plant, double silent) {
+  auto rates = files::published_rates();
+  for (auto& each : rates.classes) {
+    each.events += 20, each.parts = std::max<std::uint64_t>(plant.count(each.part), 1);
+    each.stops = 1 - silent, each.slows = each.silent = silent / 2;
+    each.repair = {{files::RepairLaw::fixed, Hours(each.part == PartClass::software ? 0 : 1), 0, 1}};
+    if (plant.count(each.part) > 0 && each.part == PartClass::host)
+      each.known.push_back({.name = plant.name_of(each.part, 0), .events = 5, .ratio = 20, .offender = 1});
+  }
+  return rates;
+}
+
+TEST(Plan, TheForecastOfInterruptionsIsThatOfTheSimulationWhateverTheShape) {
+  struct Case {
+    Result<Fabric> fabric;
+    Index hosts, spares;
+    double silent;
+  };
+  const Case cases[]{
+      {make_clos({.leaves = 8, .spines = 4, .hosts_per_leaf = 8}), 64, 0, 0},   // it waits for hosts
+      {make_clos({.leaves = 8, .spines = 4, .hosts_per_leaf = 8}), 32, 30, 0},  // stands at leaves of spares
+      {make_clos({.leaves = 8, .spines = 4, .hosts_per_leaf = 8}), 6, 2, 0},    // under one leaf: no uplinks
+      {make_clos({.leaves = 1, .spines = 1, .hosts_per_leaf = 8}), 6, 1, 0},
+      {make_pod_clos({.pods = 4, .leaves = 4, .spines = 4, .cores = 8, .hosts_per_leaf = 4}), 40, 4, 0},
+      {make_rails({.groups = 2, .hosts_per_group = 4, .rails = 4, .spines = 4, .pods = 4, .cores = 8}), 12, 3,
+       0.4},
+  };
+  for (const Case& each : cases) {
+    const auto plant = make_plant(*each.fabric, {}, 4);
+    const auto rates = lively_rates(plant, each.silent);
+    auto request = request_of(each.hosts);
+    request.spares = each.spares;
+    const auto plan = make_plan(plant, rates, request);
+    ASSERT_TRUE(plan) << plan.error().message;
+    const HistorySource source(plant, rates);
+    Simulator simulator(source, plan->job);
+    std::array<double, kCauses> came{};
+    constexpr int kHistories = 100;
+    for (std::uint64_t i = 0; i < kHistories; ++i) {
+      const auto outcome =
+          simulator.run(source.draw(i, {.seed = 77, .length = request.length, .open_rates = false}));
+      for (std::size_t cause = 0; cause < kCauses; ++cause)
+        came[cause] += outcome.interruptions[cause] / double{kHistories};
+    }
+    for (const auto& cause : plan->causes)
+      EXPECT_NEAR(cause.interruptions.mean, came[cause.cause],
+                  0.03 * came[cause.cause] + 5 * std::sqrt((came[cause.cause] + 0.01) / kHistories))
+          << cause_name(cause.cause) << ", " << each.hosts << " of " << plant.hosts << " hosts";
+  }
 }
 
 TEST(Plan, OfPartsThatAgeTheShareLiesInItsInterval) {
@@ -274,6 +329,9 @@ TEST(Plan, SilentFailuresMakeSweepsPayAndAgentsFindThemSoonest) {
   ASSERT_GE(plan->sweeps.size(), 3U);
   EXPECT_GT(plan->sweeps[2].effective, plan->sweeps[0].effective) << plan->sweeps[2].policy;
   EXPECT_LT(plan->sweeps[2].undetected, plan->sweeps[1].undetected);
+  EXPECT_THAT(plan_table(*plan, 200),
+              HasSubstr("How often to sweep: standing agents, or without them every "));
+  EXPECT_TRUE(plan->if_silent.empty());
   EXPECT_TRUE(plan->sweep_every.has_value());
 }
 
@@ -294,7 +352,14 @@ TEST(Plan, SparesStandInEveryPod) {
   }
   EXPECT_EQ(hosts, 127U);
   EXPECT_EQ(spares, 17U);
-  EXPECT_THAT(plan_table(*plan, 200), HasSubstr("2 to 3 in each of 8 pods"));
+  EXPECT_THAT(plan_table(*plan, 200), testing::ContainsRegex("pod +8 +15 to 16 +2 to 3"));
+  EXPECT_THAT(plan_table(*plan, 200), testing::ContainsRegex("leaf group +16 +7 to 8 +1 to 2"));
+  EXPECT_THAT(plan_table(*plan, 200), testing::ContainsRegex("rail +2 +127 +17"));
+  EXPECT_THAT(plan_table(*plan, 200), HasSubstr("How often to sweep: these rates have no silent failures"));
+  ASSERT_EQ(plan->if_silent.size(), 3U);
+  EXPECT_NEAR(plan->if_silent[0].sweep_every / plan->if_silent[2].sweep_every, 10, 1e-9)
+      << "by the square root";
+  EXPECT_THAT(plan_html(*plan), HasSubstr("leaf group"));
 }
 
 TEST(Plan, AnEnlargedFabricHasMoreOfTheSame) {

@@ -54,6 +54,47 @@ double all(const TimeSpent& time) {
       .count();
 }
 
+TEST(Simulator, ASlowGpuSlowsWhatIsNoNetworkAndSlowSoftwareIsMendedByARestart) {
+  auto job = job_of(4, 4);
+  job.network_share = 0.2, job.find_slow = Hours(10), job.detect = job.restart = Hours(0.5);
+  const auto gpu = outcome_of({failure(10, PartClass::gpu, 0, 5, Effect::slows)}, job);
+  EXPECT_EQ(gpu.all_interruptions(), 0U);
+  EXPECT_EQ(gpu.drains, 1U);
+  EXPECT_NEAR(gpu.time.slow.count(), 0, 1e-9) << "these rates say nothing of GPUs: as fast as ever";
+  const auto software = outcome_of({failure(10, PartClass::software, 0, 0, Effect::slows)}, job);
+  EXPECT_EQ(software.all_interruptions(), 0U) << "it stops nothing";
+  EXPECT_EQ(software.drains, 1U);
+  StepTime step;
+  step.note(static_cast<std::size_t>(PartClass::gpu), 2);
+  EXPECT_DOUBLE_EQ(step.over_whole(0.2), 1.8);
+  step.note(static_cast<std::size_t>(PartClass::leaf), 4);
+  step.note(static_cast<std::size_t>(PartClass::switch_cable), 3);
+  EXPECT_DOUBLE_EQ(step.over_whole(0.2), 2.4);
+}
+
+TEST(Simulator, ABundleThatIsNotTheNarrowestMayLoseALink) {
+  // Of a pod 6 NICs share 4 links to the cores, of a leaf 2 NICs 2 links: those above the spines are
+  // narrower.
+  const auto plant = make_plant(
+      *make_pod_clos({.pods = 3, .leaves = 3, .spines = 2, .cores = 4, .hosts_per_leaf = 2}), {}, 1);
+  PlantState state(plant);
+  state.reset({.hosts = 18});
+  const auto cable = [&](PartClass below) {
+    for (Index i = 0;; ++i)
+      if (plant.switches[plant.cables[i].lower].part == below) return i;
+  };
+  state.take_cable(cable(PartClass::leaf));
+  EXPECT_NEAR(state.narrowest(), (2 * 16 / 1.0) / (6 * 12 / 4.0), 1e-9);
+  state.give_cable(cable(PartClass::leaf));
+  EXPECT_EQ(state.narrowest(), 1);
+  state.take_cable(cable(PartClass::spine));
+  EXPECT_NEAR(state.narrowest(), 4.0 / 3, 1e-9);
+  state.reset({.hosts = 2});
+  state.take_cable(cable(PartClass::leaf));
+  state.take_cable(cable(PartClass::spine));
+  EXPECT_EQ(state.narrowest(), 1) << "two hosts of a leaf send nothing over it";
+}
+
 TEST(Simulator, AnInterruptionCostsWhatCameSinceTheCheckpointDetectionAndRestart) {
   const auto outcome = outcome_of({failure(10.25, PartClass::host, 0, 5)}, job_of(4, 4));
   EXPECT_EQ(outcome.all_interruptions(), 1U);
