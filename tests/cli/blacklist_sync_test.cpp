@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "tests/cli/slurm_stand_in.hpp"
 #include "tests/support/schema.hpp"
@@ -254,20 +253,6 @@ TEST_F(BlacklistSync, OfAnAnswerWithoutANodeNothingIsConcluded) {
   }
   unhook();
   EXPECT_EQ(run({"check", "--to", "slurm"}).status, 0);
-}
-
-TEST_F(BlacklistSync, WhatWasAddedForATimeEndsThoughNoRunIsHeardOf) {
-  EXPECT_EQ(run({"add", "host1", "--for", "1s", "--reason", "fan"}).status, 0);
-  ASSERT_EQ(sync().status, 0);
-  ASSERT_THAT(at("host1"), HasSubstr("DRAIN"));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-  const auto dry = sync({});
-  EXPECT_THAT(dry.out, HasSubstr("take host1"));
-  EXPECT_THAT(at("host1"), HasSubstr("DRAIN"));
-  const auto ended = sync();
-  EXPECT_EQ(ended.status, 0) << ended.err;
-  EXPECT_THAT(ended.out, HasSubstr("1 expired: host host1: its time is over"));
-  EXPECT_EQ(at("host1"), idle_);
 }
 
 TEST_F(BlacklistSync, GoesByTheRailsThatTheLedgerIsKeptBy) {

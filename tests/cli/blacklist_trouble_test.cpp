@@ -67,6 +67,8 @@ class BlacklistTrouble : public SlurmStandIn {
     auto database = store::Database::open(here("bl.db"), store::Database::Access::write).value();
     ASSERT_TRUE(database.run(statement));
   }
+  /// The time that entries were added for is over.
+  void end_times() const { change_ledger("UPDATE entries SET line=json_set(line, '$.policy.ends_s', 0)"); }
 };
 
 TEST_F(BlacklistTrouble, ThirtyFalseFindingsTripTheBreakerAndDrainNoMoreThanTheCaps) {
@@ -100,13 +102,26 @@ TEST_F(BlacklistTrouble, WhatWaitsForApprovalIsNotDrainedByACommandThatForgetsTh
   EXPECT_THAT(at("host1"), HasSubstr("weft: degraded host1--leaf1 id=f:1 31 of 1,790 lost"));
 }
 
+TEST_F(BlacklistTrouble, WhatWasAddedForATimeEndsThoughNoRunIsHeardOf) {
+  add("host1");
+  ASSERT_EQ(sync().status, 0);
+  ASSERT_THAT(at("host1"), HasSubstr("DRAIN"));
+  end_times();
+  EXPECT_THAT(sync({}).out, HasSubstr("take host1"));
+  EXPECT_THAT(at("host1"), HasSubstr("DRAIN"));
+  const auto ended = sync();
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("1 expired: host host1: its time is over"));
+  EXPECT_EQ(at("host1"), idle_);
+}
+
 TEST_F(BlacklistTrouble, ACableUnderAPlannedLeafDrainsNothingButItsHostAfterwards) {
   have_hosts(8);  // two may be drained
   std::ofstream(here("fabric.yaml")) << "fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 2}\n";
-  ASSERT_EQ(run({"add", "leaf1", "--for", "1s", "--reason", "line card"}).status, 0);
+  add("leaf1");
   ASSERT_EQ(sync().status, 0);
   EXPECT_EQ(drained(), 2u);
-  std::this_thread::sleep_for(1100ms);
+  end_times();
   EXPECT_EQ(sync().status, 0);
   EXPECT_EQ(drained(), 0u);
   files::DiagnosisDocument document;
