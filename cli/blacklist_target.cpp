@@ -62,6 +62,8 @@ Result<exports::KubernetesServer> kubernetes_server(const po::variables_map& val
   exports::KubernetesServer server{.limit = limit};
   const auto named = text_option(values, "kube-server");
   if (const auto config = text_option(values, "kube-config")) {
+    for (const char* name : {"kube-server", "kube-token-file", "kube-ca"})
+      if (values.count(name)) return fail(ErrorKind::usage, "--{} stands in the file of --kube-config", name);
     server.config = *config;
     server.context = text_option(values, "kube-context").value_or("");
     return server;
