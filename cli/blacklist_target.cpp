@@ -26,8 +26,9 @@ constexpr auto kMaxRestCall = std::chrono::minutes(1);
 constexpr std::string_view kProgram = "exec:";
 constexpr auto kUfmOptions = {"ufm-server",     "ufm-user", "ufm-password-file",
                               "ufm-token-file", "ufm-ca",   "ufm-max-isolated"};
-constexpr auto kKubernetesOptions = {"kube-server", "kube-token-file", "kube-ca",
-                                     "kube-taint",  "kube-condition",  "kube-rail"};
+constexpr auto kKubernetesOptions = {"kube-server",    "kube-token-file", "kube-ca",
+                                     "kube-config",    "kube-context",    "kube-taint",
+                                     "kube-condition", "kube-rail",       "kube-dra"};
 
 Result<std::unique_ptr<Target>> open_opensm(const po::variables_map& values, const Fabric& fabric,
                                             Nanoseconds limit) {
@@ -60,6 +61,15 @@ Result<std::unique_ptr<Target>> open_ports(const po::variables_map& values, cons
 Result<exports::KubernetesServer> kubernetes_server(const po::variables_map& values, Nanoseconds limit) {
   exports::KubernetesServer server{.limit = limit};
   const auto named = text_option(values, "kube-server");
+  if (const auto config = text_option(values, "kube-config")) {
+    for (const char* name : {"kube-server", "kube-token-file", "kube-ca"})
+      if (values.count(name)) return fail(ErrorKind::usage, "--{} stands in the file of --kube-config", name);
+    server.config = *config;
+    server.context = text_option(values, "kube-context").value_or("");
+    return server;
+  }
+  if (values.count("kube-context"))
+    return fail(ErrorKind::usage, "--kube-context: expected --kube-config FILE");
   if (named) {
     server.url = *named;
   } else {
@@ -94,6 +104,13 @@ Result<std::unique_ptr<Target>> open_kubernetes(const po::variables_map& values,
   }
   if (const auto condition = text_option(values, "kube-condition")) keys.condition = *condition;
   if (const auto rail = text_option(values, "kube-rail")) keys.rail = *rail;
+  if (const auto dra = text_option(values, "kube-dra")) {
+    const auto slash = std::min(dra->find('/'), dra->size());
+    keys.driver = dra->substr(0, slash);
+    keys.device = dra->substr(std::min(slash + 1, dra->size()));
+    if (keys.driver.empty())
+      return fail(ErrorKind::usage, "--kube-dra: expected DRIVER/DEVICE, as dra.net/mlx5-%");
+  }
   WEFT_TRY_VOID(exports::check_keys(keys));
   WEFT_TRY(const auto server, kubernetes_server(values, limit));
   WEFT_TRY(auto api, exports::open_kubernetes_api(server));
@@ -150,6 +167,8 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   if (*to != "ufm")
     for (const char* name : kUfmOptions)
       if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to ufm", name);
+  if (*to != "slurm" && values.count("slurm-reserve"))
+    return fail(ErrorKind::usage, "--slurm-reserve is of --to slurm");
   if (*to == "opensm") return open_opensm(values, fabric, limit);
   for (const char* name : {"device", "port"})
     if (!values[name].defaulted()) return fail(ErrorKind::usage, "--{} is of --to opensm", name);
@@ -157,7 +176,11 @@ Result<std::unique_ptr<Target>> open_target(const po::variables_map& values, con
   if (*to == "cumulus") return open_ports(values, fabric, exports::PortDialect::cumulus, limit);
   for (const char* name : {"dir", "run", "new-dir"})
     if (values.count(name)) return fail(ErrorKind::usage, "--{} is of --to sonic and cumulus", name);
-  if (*to == "slurm") return std::make_unique<exports::SlurmTarget>(exports::SlurmCalls{.limit = limit});
+  if (*to == "slurm")
+    return std::make_unique<exports::SlurmTarget>(
+        exports::SlurmCalls{.limit = limit,
+                            .host_mark = values.count("slurm-reserve") ? exports::HostMark::reservation
+                                                                       : exports::HostMark::drain});
   if (*to == "kubernetes") return open_kubernetes(values, fabric, limit);
   if (*to == "ufm") return open_ufm(values, fabric, limit);
   if (is_program) return std::make_unique<exports::ExecTarget>(to->substr(kProgram.size()), limit);
@@ -168,7 +191,9 @@ void add_target_options(OptionParser& parser) {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   parser.options().add_options()("to", text("TARGET"),
                                  "slurm, kubernetes, opensm, ufm, sonic, cumulus or exec:PROGRAM")(
-      "call-limit", text("TIME"), "each call of the target is ended after so long (10s)");
+      "call-limit", text("TIME"), "each call of the target is ended after so long (10s)")(
+      "slurm-reserve",
+      "with --to slurm: hosts are reserved for root, who may test them by jobs, and not drained");
   parser.options(Group::switches)
       .add_options()("dir", text("DIR"), "where the files for switches and the marks of this fabric are")(
           "run", text("PROGRAM"), "started as PROGRAM SWITCH FILE, it changes that switch by the file")(
@@ -181,7 +206,13 @@ void add_target_options(OptionParser& parser) {
           "certificates that vouch for the server, in PEM (in a pod: its own; else the system's)")(
           "kube-taint", text("KEY[:EFFECT]"), "taint of a host that is out of use (weft/fabric:NoSchedule)")(
           "kube-condition", text("TYPE"), "its condition, with the evidence (WeftFabric)")(
-          "kube-rail", text("PREFIX"), "with --nic rail: labels of rails, a number follows (weft/rail)");
+          "kube-rail", text("PREFIX"), "with --nic rail: labels of rails, a number follows (weft/rail)")(
+          "kube-dra", text("DRIVER/DEVICE"),
+          "with --nic rail: taints of the devices of that driver instead; % in DEVICE is the number of the "
+          "rail")("kube-config", text("FILE"),
+                  "a kubeconfig with the server and a token or a client certificate")(
+          "kube-context", text("NAME"), "which context of it (its current one)");
+  parser.either({"kube-config"}, {"kube-server", "kube-token-file", "kube-ca"});
   parser.options(Group::ufm)
       .add_options()("ufm-server", text("URL"), "NVIDIA UFM Enterprise, https://HOST[:PORT]")(
           "ufm-user", text("NAME"), "a user of the role Fabric Admin")(

@@ -44,7 +44,8 @@ Result<std::vector<blacklist::Evidence>> read_evidence(const po::variables_map& 
 Result<void> step_with(const po::variables_map& values, OpenedLedger& opened,
                        const std::vector<blacklist::Evidence>& evidence,
                        const std::vector<blacklist::Command>& commands) {
-  WEFT_TRY(const auto policy, read_policy(values));
+  WEFT_TRY(const auto before, opened.store.read());
+  WEFT_TRY(const auto policy, read_policy(values, before));
   WEFT_TRY(const auto mutes, read_mutes(values, opened.fabric));
   const auto now = now_of_machine();
   WEFT_TRY(const auto stepped, opened.store.change(now.wall, [&](blacklist::Ledger ledger) {

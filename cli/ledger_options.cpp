@@ -38,11 +38,14 @@ Result<OpenedLedger> open_ledger(const po::variables_map& values, store::Databas
   return OpenedLedger{std::move(file.fabric), std::move(ledger)};
 }
 
-Result<blacklist::Policy> read_policy(const po::variables_map& values) {
+Result<blacklist::Policy> read_policy(const po::variables_map& values, const blacklist::Ledger& ledger) {
   blacklist::Policy policy;
-  const auto nic = values["nic"].as<std::string>();
-  if (nic != "host" && nic != "rail") return fail(ErrorKind::usage, "--nic {}: expected host or rail", nic);
-  policy.nic_action = nic == "rail" ? blacklist::NicAction::rail : blacklist::NicAction::host;
+  policy.nic_action = ledger.nic_action.value_or(policy.nic_action);
+  if (const auto word = text_option(values, "nic")) {
+    const auto nic = blacklist::parse_nic_action(*word);
+    if (!nic) return fail(ErrorKind::usage, "--nic {}: expected host or rail", *word);
+    policy.nic_action = *nic;
+  }
   if (values.count("approval"))
     for (const std::string& word : values["approval"].as<std::vector<std::string>>()) {
       const auto kind = blacklist::parse_subject_kind(word);
@@ -108,8 +111,9 @@ void add_ledger_options(OptionParser& parser) {
 
 void add_policy_options(OptionParser& parser) {
   parser.options(Group::how)
-      .add_options()("nic", po::value<std::string>()->value_name("host|rail")->default_value("host"),
-                     "a bad NIC or cable of a host: jobs do without the host, or without that rail of it")(
+      .add_options()("nic", po::value<std::string>()->value_name("host|rail"),
+                     "a bad NIC or cable of a host: jobs do without the host, or without that rail of it (as "
+                     "the ledger was kept before; at first: host)")(
           "approval", po::value<std::vector<std::string>>()->value_name("KIND"),
           "entries of this kind wait for approve: channel, link, nic, host or switch")(
           "clean", po::value<std::string>()->value_name("TIME"),

@@ -16,7 +16,8 @@ struct OpenedLedger {
 };
 Result<OpenedLedger> open_ledger(const po::variables_map& values, store::Database::Access access);
 
-Result<blacklist::Policy> read_policy(const po::variables_map& values);
+/// What is not given is as this ledger was kept before.
+Result<blacklist::Policy> read_policy(const po::variables_map& values, const blacklist::Ledger& ledger);
 Result<Mutes> read_mutes(const po::variables_map& values, const Fabric& fabric);
 Result<std::string> need_text(const po::variables_map& values, const char* name, std::string_view why);
 /// Of the option `id`.

@@ -60,7 +60,7 @@ struct LineTarget {
 struct Targets {
   bool json = false;
   std::optional<LineTarget> events;
-  std::optional<std::string> metrics;
+  std::optional<std::string> metrics, ledger;
   os::FileDescriptor claim;  // of the directory of --state
   std::optional<store::WatchStore> store;
   std::unique_ptr<webhook::Webhook> webhook;
@@ -92,7 +92,8 @@ class Outputs : public WatchOutputs {
     if (to_.store) keep(state);
     if (to_.page) to_.page->set(state);
     if (to_.metrics && states_++ % kStatesPerMetricsFile == 0)
-      metrics_trouble_.note(files::write_text_file(*to_.metrics, metrics::metrics_text(fabric_, state)));
+      metrics_trouble_.note(files::write_text_file(
+          *to_.metrics, metrics::metrics_text(fabric_, state) + ledger_metrics(to_.ledger, fabric_)));
   }
   void on_note(std::string_view text) override {
     print_stderr("weft: {}\n", text);
@@ -200,6 +201,8 @@ Result<std::unique_ptr<WatchOutputs>> make_watch_outputs(const po::variables_map
   if (const auto file = text_option(values, "events"))
     to.events.emplace(LineTarget{webhook::WaitingLines(webhook::file_sink(*file)), Trouble("--events")});
   to.metrics = text_option(values, "metrics-file");
+  WEFT_TRY_VOID(check_ledger(values, fabric));
+  to.ledger = text_option(values, "ledger");
   WEFT_TRY(const auto directory, state_directory(values));
   if (directory) {
     WEFT_TRY(to.claim, claim_state(*directory));

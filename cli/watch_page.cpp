@@ -9,6 +9,7 @@
 #include "cli/mute_list.hpp"
 #include "cli/page_sources.hpp"
 #include "collectors/metrics/metrics.hpp"
+#include "collectors/store/ledger_store.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "collectors/web/latest_state.hpp"
 #include "collectors/web/other_page.hpp"
@@ -25,7 +26,7 @@ struct PageWishes {
   web::PageOptions options;
   std::optional<std::string> token;
   std::filesystem::path database;
-  std::optional<std::string> blacklist;
+  std::optional<std::string> blacklist, ledger;
   std::vector<std::shared_ptr<web::Elsewhere>> elsewhere;
 };
 
@@ -43,9 +44,10 @@ class ServedPage final : public WatchPage {
       history_.emplace(std::move(opened.database), fabric_);
     }
     if (wishes.blacklist) blacklist_.emplace(*wishes.blacklist, fabric_);
-    const auto metrics = [this] {
+    const auto metrics = [this, ledger = wishes.ledger] {
       const auto state = latest_.view().state;
-      return state ? metrics::metrics_text(fabric_, *state) : std::string();
+      return (state ? metrics::metrics_text(fabric_, *state) : std::string()) +
+             ledger_metrics(ledger, fabric_);
     };
     const web::PageFabric one{fabric_.name(), &latest_, history_ ? &*history_ : nullptr, &mutes_,
                               blacklist_ ? &*blacklist_ : nullptr};
@@ -102,11 +104,27 @@ Result<PageWishes> read_wishes(const po::variables_map& values, const std::strin
   if (wishes.blacklist)
     if (const auto first = FileBlacklist(*wishes.blacklist, fabric).avoided(); !first.trouble.empty())
       return fail(ErrorKind::usage, "--blacklist {}", first.trouble);
+  wishes.ledger = text_option(values, "ledger");
   WEFT_TRY(wishes.elsewhere, other_pages(values, fabric.name()));
   return wishes;
 }
 
 }  // namespace
+
+Result<void> check_ledger(const po::variables_map& values, const Fabric& fabric) {
+  const auto file = text_option(values, "ledger");
+  if (!file) return {};
+  const auto opened = store::LedgerStore::open(*file, fabric.name(), store::Database::Access::read);
+  return opened ? Result<void>() : pass_on(opened, "--ledger");
+}
+
+std::string ledger_metrics(const std::optional<std::string>& file, const Fabric& fabric) {
+  if (!file) return {};
+  auto opened = store::LedgerStore::open(*file, fabric.name(), store::Database::Access::read);
+  if (!opened) return {};  // whoever waits for it hears nothing of it
+  const auto ledger = opened->read();
+  return ledger ? metrics::metrics_text(*ledger, std::nullopt) : std::string();
+}
 
 HomeNetwork::HomeNetwork() : file_(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) {}
 HomeNetwork::~HomeNetwork() {
@@ -124,7 +142,9 @@ void add_page_options(po::options_description& options) {
       "page-also", po::value<std::vector<std::string>>()->composing()->value_name("NAME=URL"),
       "show fabric NAME too, from the page of its own watcher, http://HOST:PORT; may be repeated")(
       "blacklist", po::value<std::string>()->value_name("FILE"),
-      "show on the page which links work is kept away from (weft.blacklist/1); read again when it changes");
+      "show on the page which links work is kept away from (weft.blacklist/1); read again when it changes")(
+      "ledger", po::value<std::string>()->value_name("FILE"),
+      "metrics also of the blacklist that `weft blacklist` keeps there");
 }
 
 Result<std::unique_ptr<WatchPage>> start_page(const po::variables_map& values, const Fabric& fabric,

@@ -39,6 +39,11 @@ class WatchPage {
   virtual void share(std::shared_ptr<watch::SharedValue> values) = 0;
 };
 
+/// The ledger of --ledger can be read, if it is given.
+Result<void> check_ledger(const po::variables_map& values, const Fabric& fabric);
+/// What stands on that blacklist now, for Prometheus; empty: it is not given, or cannot be read.
+std::string ledger_metrics(const std::optional<std::string>& file, const Fabric& fabric);
+
 /// Null: --page is not given. `database`: empty where no history is kept. It listens in `home`. The fabric
 /// outlives it. Errors: usage; conflict (the port is taken); permission (the namespace of `home` may not be
 /// entered: a lab of an ordinary user).

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/base/readable.hpp"
+
 namespace weft::blacklist {
 namespace {
 
@@ -20,13 +22,24 @@ std::size_t hosts_allowed(const Caps& caps, std::size_t hosts) {
   return std::min(some, std::max<std::size_t>(1, share_of(caps.most_hosts, hosts)));
 }
 
-std::size_t Capacity::Group::allowed() const { return std::max(least, share_of(share, all)); }
+std::size_t Capacity::Group::allowed() const { return std::max(least, share_of(share, all.count)); }
+
+std::optional<std::string> Capacity::Group::broken_by(const Amount& more) const {
+  const std::size_t count = out.count + more.count;
+  if (count > allowed())
+    return fmt::format("{}: {} of {} would be out of use, {} may be", name, count, all.count, allowed());
+  // Sums of doubles: a little more is none.
+  if (count <= least || out.rate + more.rate <= all.rate * (share * (1 + 1e-9))) return std::nullopt;
+  return fmt::format("{}: {} of {} would be out of use, {} may be", name, readable(out.rate + more.rate),
+                     readable(all.rate), readable(all.rate * share));
+}
 
 Capacity::Capacity(const Fabric& fabric, const Caps& caps)
     : links_(fabric.link_count()), nics_(fabric.port_count()), hosts_(fabric.node_count()) {
   for (std::uint32_t i = 0; i < fabric.link_count(); ++i) {
     const Link& link = fabric.link(LinkId(i));
     if (!fabric.between_switches(LinkId(i))) continue;
+    links_.rates[i] = link.rate;
     join(links_, i, {"links of the fabric", caps.fabric_links, 1});
     for (const PortId end : {link.a, link.b}) {
       const Node& node = fabric.node(fabric.port(end).node);
@@ -34,9 +47,11 @@ Capacity::Capacity(const Fabric& fabric, const Caps& caps)
       if (node.pod) join(links_, i, {fmt::format("links of pod {}", *node.pod), caps.pod_links, 1});
     }
   }
-  for (const PortId nic : fabric.nics())
+  for (const PortId nic : fabric.nics()) {
+    nics_.rates[nic.value()] = fabric.link(*fabric.port(nic).link).rate;
     join(nics_, nic.value(),
          {fmt::format("NICs of rail {}", fabric.port(nic).number.value()), caps.rail_nics, 1});
+  }
   for (const NodeId host : fabric.hosts())
     join(hosts_, host.value(), {"hosts", 0, hosts_allowed(caps, fabric.hosts().size())});
 }
@@ -47,7 +62,7 @@ void Capacity::join(Things& things, std::uint32_t thing, Group group) {
   auto& in = things.groups[thing];
   if (std::ranges::find(in, at->second) != in.end()) return;  // both ends in one pod
   in.push_back(at->second);
-  ++groups_[at->second].all;
+  groups_[at->second].all.add(things.rates[thing]);
 }
 
 void Capacity::take_out(const Effect& effect) {
@@ -55,26 +70,23 @@ void Capacity::take_out(const Effect& effect) {
     for (const auto id : ids) {
       if (things.out[id.value()]) continue;
       things.out[id.value()] = true;
-      for (const std::uint32_t group : things.groups[id.value()]) ++groups_[group].out;
+      for (const std::uint32_t group : things.groups[id.value()])
+        groups_[group].out.add(things.rates[id.value()]);
     }
   };
   take(links_, effect.links), take(nics_, effect.nics), take(hosts_, effect.hosts);
 }
 
 std::optional<std::string> Capacity::broken_by(const Effect& effect) const {
-  std::map<std::uint32_t, std::size_t> more;  // by group: what would be out besides
+  std::map<std::uint32_t, Amount> more;  // by group: what would be out besides
   const auto count = [&](const Things& things, const auto& ids) {
     for (const auto id : ids)
       for (const std::uint32_t group : things.groups[id.value()])
-        more[group] += things.out[id.value()] ? 0 : 1;
+        if (Amount& its = more[group]; !things.out[id.value()]) its.add(things.rates[id.value()]);
   };
   count(links_, effect.links), count(nics_, effect.nics), count(hosts_, effect.hosts);
-  for (const auto& [number, count_of] : more) {
-    const Group& group = groups_[number];
-    if (group.out + count_of <= group.allowed()) continue;
-    return fmt::format("{}: {} of {} would be out of use, {} may be", group.name, group.out + count_of,
-                       group.all, group.allowed());
-  }
+  for (const auto& [number, its] : more)
+    if (auto broken = groups_[number].broken_by(its)) return broken;
   return std::nullopt;
 }
 

@@ -12,7 +12,8 @@
 
 namespace weft::blacklist {
 
-/// Shares of what was built that may be out of use. Of each group at least one may be, but for a leaf's
+/// Shares of what was built that may be out of use, of links and NICs by their number and by their rates: the
+/// one fast uplink of a leaf is more than one of many. Of each group at least one may be, but for a leaf's
 /// uplinks: a leaf of two would have one left for all of its hosts.
 struct Caps {
   double leaf_uplinks = 0.25;
@@ -38,18 +39,26 @@ class Capacity {
   std::optional<std::string> broken_by(const Effect& effect) const;
 
  private:
+  /// How many things, and what they carry.
+  struct Amount {
+    std::size_t count = 0;
+    Bandwidth rate{};  // of hosts none
+    void add(Bandwidth its) { ++count, rate = rate + its; }
+  };
   struct Group {  // a leaf's uplinks, a rail's NICs, ...
     std::string name;
     double share = 0;       // of `all` that may be out,
     std::size_t least = 0;  // or so many
-    std::size_t all = 0, out = 0;
+    Amount all{}, out{};
     std::size_t allowed() const;
+    std::optional<std::string> broken_by(const Amount& more) const;
   };
   /// Links, NICs or hosts, by the number of their id.
   struct Things {
     std::vector<std::vector<std::uint32_t>> groups;  // that each is in
     std::vector<bool> out;
-    explicit Things(std::size_t count) : groups(count), out(count, false) {}
+    std::vector<Bandwidth> rates;
+    explicit Things(std::size_t count) : groups(count), out(count, false), rates(count) {}
   };
   void join(Things& things, std::uint32_t thing, Group group);
 

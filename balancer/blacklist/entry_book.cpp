@@ -33,18 +33,23 @@ Entry* EntryBook::entry(EntryId id) {
   return found != ledger_->entries.end() && found->id == id ? &*found : nullptr;
 }
 
-Entry* EntryBook::covering(const std::vector<ChannelId>& channels_wanted) {
-  const auto at = by_channel_.find(channels_wanted.front());
+Entry* EntryBook::covering(const Subject& subject) {
+  const auto wanted = channels_of(*fabric_, subject);
+  const auto at = by_channel_.find(wanted.front());
   if (at == by_channel_.end()) return nullptr;
+  const auto its = effect_of(*fabric_, subject, action_);
+  Entry* larger = nullptr;
   for (const EntryId id : at->second) {
     Entry* candidate = entry(id);
     if (!is_live(*candidate)) continue;
     const auto own = channels(*candidate);
-    if (std::ranges::all_of(channels_wanted,
-                            [&](ChannelId channel) { return std::ranges::find(own, channel) != own.end(); }))
-      return candidate;
+    if (!std::ranges::all_of(wanted,
+                             [&](ChannelId channel) { return std::ranges::find(own, channel) != own.end(); }))
+      continue;
+    if (effect(*candidate) == its) return candidate;
+    if (!larger && candidate->state == EntryState::active) larger = candidate;
   }
-  return nullptr;
+  return larger;
 }
 
 std::vector<ChannelId> EntryBook::channels(const Entry& entry) const {

@@ -26,8 +26,9 @@ class EntryBook {
   Entry* entry(EntryId id);
   /// All of that name, released ones too, the oldest first.
   const std::vector<EntryId>& named(const SubjectName& name) { return by_name_[name]; }
-  /// A live one whose channels include these; null: none does.
-  Entry* covering(const std::vector<ChannelId>& channels);
+  /// A live one that covers the subject: what takes the same out of use; else an active one that takes out
+  /// more, and so explains it. Null: there is none. A larger one that is not active says nothing of a part.
+  Entry* covering(const Subject& subject);
 
   // Of a live one.
   std::vector<ChannelId> channels(const Entry& entry) const;

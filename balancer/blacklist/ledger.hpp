@@ -70,6 +70,7 @@ struct Entry {
   std::uint32_t offences = 1;           // with those of 30 days before
   bool by_hand = false;                 // added, not found: evidence does not release it
   bool approved = false;
+  bool needs_approval = false;             // as the policy had it when a run told of it
   bool supported = false;                  // its evidence suffices
   bool relapsed = false;                   // seen again while on probation
   bool is_known = true;                    // the fabric has its subject
@@ -101,6 +102,8 @@ struct Ledger {
   Seconds time{};           // the ledger's own
   std::optional<Now> last;  // of the step before
   UtcTime told_until{};     // of the newest evidence
+  /// By which its caps were checked last. Absent: no step was made.
+  std::optional<NicAction> nic_action{};
   /// Why nothing new is applied (resume ends it); absent: it is.
   std::optional<std::string> breaker{};
   /// Ledger's times of new activations that drained a host, within the last hour.

@@ -19,6 +19,7 @@ constexpr std::string_view kLedgerSchema = "weft.ledger/1";
 constexpr JsonLimits kLimits{.bytes = 1'000'000, .depth = 8, .values = 50'000};
 
 const auto as_kind = files::as_word(&parse_subject_kind, "channel, link, nic, host or switch");
+const auto as_nic_action = files::as_word(&parse_nic_action, "host or rail");
 const auto as_state = files::as_word(&parse_entry_state, "proposed, active, probation or released");
 const auto as_cause =
     files::as_word(&parse_cause, "loss, rate, congestion, delay, down, mtu, corruption or counter");
@@ -98,6 +99,7 @@ Result<void> read_memory(const JsonView& root, Entry& entry) {
   WEFT_TRY(const auto view, root.need("policy"));
   return in_turn([&] { return need_member(view, "by_hand", entry.by_hand, files::as_boolean); },
                  [&] { return need_member(view, "approved", entry.approved, files::as_boolean); },
+                 [&] { return read_member(view, "needs_approval", entry.needs_approval, files::as_boolean); },
                  [&] { return need_member(view, "supported", entry.supported, files::as_boolean); },
                  [&] { return need_member(view, "relapsed", entry.relapsed, files::as_boolean); },
                  [&] { return need_member(view, "known", entry.is_known, files::as_boolean); },
@@ -113,6 +115,7 @@ Result<void> read_memory(const JsonView& root, Entry& entry) {
 DocumentTree memory_of(const Entry& entry) {
   DocumentTree tree;
   tree["by_hand"] = entry.by_hand, tree["approved"] = entry.approved;
+  tree["needs_approval"] = entry.needs_approval;
   tree["supported"] = entry.supported, tree["relapsed"] = entry.relapsed;
   tree["known"] = entry.is_known, tree["held"] = entry.held;
   if (entry.first_sure) tree["first_sure"] = tree_of(*entry.first_sure);
@@ -202,6 +205,7 @@ std::string ledger_line(const Ledger& ledger) {
     tree["last"]["boot"] = ledger.last->boot;
   }
   tree["told_until"] = weft::to_string(ledger.told_until);
+  if (ledger.nic_action) tree["nic"] = to_string(*ledger.nic_action);
   if (ledger.breaker) tree["breaker"] = *ledger.breaker;
   tree["drained_s"] = DocumentTree::array();
   for (const Seconds at : ledger.drained) tree["drained_s"].push_back(at.count());
@@ -216,6 +220,7 @@ Result<Ledger> parse_ledger_line(std::string_view line, std::string_view what) {
                    [&] { return need_member(root, "time_s", ledger.time, as_seconds); },
                    [&] { return read_member(root, "last", ledger.last, as_now); },
                    [&] { return need_member(root, "told_until", ledger.told_until, files::as_time); },
+                   [&] { return read_member(root, "nic", ledger.nic_action, as_nic_action); },
                    [&] { return read_member(root, "breaker", ledger.breaker, as_text); },
                    [&] { return need_member(root, "drained_s", ledger.drained, as_times); });
   }));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "balancer/blacklist/admission.hpp"
@@ -13,17 +12,10 @@
 namespace weft::blacklist {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-
-constexpr double kMinToPropose = 0.5;      // likelier at fault than not
-constexpr auto kClocksApart = minutes(5);  // of the machine that swept and this one
+constexpr double kMinToPropose = 0.5;                   // likelier at fault than not
+constexpr auto kClocksApart = std::chrono::minutes(5);  // of the machine that swept and this one
 constexpr std::string_view kAuthor = "weft";
 constexpr std::size_t kMaxLines = 20;  // of evidence
-
-constexpr std::array<std::string_view, 15> kEvents{
-    "proposed", "held back", "activated", "probation", "relapsed", "released",  "expired",    "held",
-    "approved", "breaker",   "resumed",   "refused",   "applied",  "taken off", "not applied"};
 
 std::string words(const Entry& entry) {
   return fmt::format("{} {}", to_string(entry.subject.kind), entry.subject.name);
@@ -59,8 +51,10 @@ class Stepper {
         book_(ledger_, fabric, policy.nic_action) {
     ledger_.time += passed(ledger_.last, now);
     ledger_.last = now;
+    ledger_.nic_action = policy.nic_action;
     for (const auto& [id, why] : book_.newly_lost())
       tell(EventKind::refused, id, why + "; it stays as it is until it is released");
+    set_back();
   }
 
   void take(const Evidence& evidence) {
@@ -69,11 +63,16 @@ class Stepper {
                   fmt::format("{} ended at {} as it says, and it is {}: one of the clocks is wrong",
                               evidence.run, weft::to_string(evidence.until), weft::to_string(now_.wall)));
     std::set<EntryId> seen;
+    old_faults_ = 0;
     for (const Fault& fault : evidence.faults)
       if (const auto id = entry_for(fault, evidence)) {
         seen.insert(*id);
         sight(*book_.entry(*id), fault, evidence);
       }
+    if (old_faults_ > 0 && evidence.until < ledger_.told_until)
+      tell(EventKind::passed_over, std::nullopt,
+           fmt::format("{} ended at {}: of {} of its faults newer runs have told", evidence.run,
+                       weft::to_string(evidence.until), old_faults_));
     for (Entry& entry : ledger_.entries)
       if (EntryBook::is_live(entry) && !seen.contains(entry.id) && evidence.until > entry.told_until &&
           is_clean_over(evidence, book_.channels(entry), entry.cause, entry.size))
@@ -85,12 +84,19 @@ class Stepper {
     std::visit([this](const auto& given) { on(given); }, command);
   }
 
-  Stepped finish() {
+  enum class Ends : std::uint8_t { by_time, by_evidence };
+  void let_all_pass(Ends ends) {
     for (Entry& entry : ledger_.entries)
-      if (EntryBook::is_live(entry)) let_pass(entry);
-    try_one();
+      if (EntryBook::is_live(entry)) let_pass(entry, ends);
+  }
+  Stepped finish(Ends ends) {
+    let_all_pass(ends);
+    if (ends == Ends::by_evidence) try_one();
     activate();
-    std::erase_if(ledger_.drained, [&](Seconds at) { return at + hours(1) <= ledger_.time; });
+    return end();
+  }
+  Stepped end() {
+    std::erase_if(ledger_.drained, [&](Seconds at) { return at + std::chrono::hours(1) <= ledger_.time; });
     std::erase_if(ledger_.entries, [&](const Entry& entry) {
       return entry.state == EntryState::released && entry.marks.empty() &&
              entry.last_seen + kOffencesCount < now_.wall && entry.since + kOffencesCount < ledger_.time;
@@ -104,6 +110,23 @@ class Stepper {
     events_.push_back({kind, entry, std::move(text), std::move(author)});
   }
 
+  /// A clock that was ahead has told of runs to come: they would outrank all others until then.
+  void set_back() {
+    const auto newest = now_.wall + kClocksApart;
+    auto ahead = ledger_.told_until;
+    for (Entry& entry : ledger_.entries) {
+      ahead = std::max(ahead, entry.told_until);
+      if (entry.told_until > newest) entry.told_until = now_.wall;
+      if (entry.last_seen > newest) entry.last_seen = now_.wall;
+      if (entry.first_sure && entry.first_sure->until > newest) entry.first_sure.reset();
+    }
+    if (ahead <= newest) return;
+    ledger_.told_until = std::min(ledger_.told_until, now_.wall);
+    tell(EventKind::clock_set, std::nullopt,
+         fmt::format("runs of up to {} were taken, and it is {}: a clock was ahead; runs from now on count",
+                     weft::to_string(ahead), weft::to_string(now_.wall)));
+  }
+
   /// The entry that this fault is a sign of, a new one where there is none. Absent: it says nothing new, our
   /// own marks caused it, or nobody wants to hear of it.
   std::optional<EntryId> entry_for(const Fault& fault, const Evidence& evidence) {
@@ -115,10 +138,17 @@ class Stepper {
       return std::nullopt;
     if (muting(fabric_, mutes_, {.channels = channels, .nodes = {}}, now_.wall.time_since_epoch()))
       return std::nullopt;
-    if (const Entry* entry = book_.covering(channels))
-      return evidence.until > entry->told_until ? std::optional(entry->id) : std::nullopt;
-    for (const EntryId id : book_.named(name_of(fabric_, fault.subject)))
-      if (evidence.until <= book_.entry(id)->told_until) return std::nullopt;  // of before its release
+    if (const Entry* entry = book_.covering(fault.subject)) {
+      if (evidence.until > entry->told_until) return entry->id;
+      ++old_faults_;
+      return std::nullopt;
+    }
+    const auto& same = book_.named(name_of(fabric_, fault.subject));
+    if (std::ranges::any_of(same,
+                            [&](EntryId id) { return evidence.until <= book_.entry(id)->told_until; })) {
+      ++old_faults_;  // of before its release
+      return std::nullopt;
+    }
     Entry& made = book_.add({.cause = fault.cause,
                              .verdict = fault.verdict,
                              .author = std::string(kAuthor),
@@ -131,19 +161,30 @@ class Stepper {
   }
 
   void sight(Entry& entry, const Fault& fault, const Evidence& evidence) {
+    entry.last_seen = entry.told_until = evidence.until;
+    entry.clean = Seconds(0), entry.clean_at.reset();
+    // Of a part of what is out of use as a whole: that is not well, and no more.
+    if (effect_of(fabric_, fault.subject, policy_.nic_action) != book_.effect(entry)) return;
     entry.cause = fault.cause, entry.verdict = fault.verdict;
     entry.confidence = fault.confidence, entry.size = fault.size;
     entry.evidence = shortened(fault.evidence);
-    entry.last_seen = entry.told_until = evidence.until;
-    entry.clean = Seconds(0), entry.clean_at.reset();
-    if (entry.state == EntryState::probation) entry.relapsed = true;
-    if (fault.confidence >= policy_.sure) entry.supported = true;
-    if (fault.confidence < policy_.confirmed) return;
-    const auto& first = entry.first_sure;
-    if (!first)
-      entry.first_sure = Sighting{evidence.run, evidence.from, evidence.until};
-    else if (first->run != evidence.run && first->until < evidence.from)
-      entry.supported = true;
+    if (!is_automatic(entry)) entry.needs_approval = true;
+    const bool suffices = confirms(entry, fault, evidence);
+    if (suffices) entry.supported = true;
+    // Of work that was planned no run has shown that anything was at fault.
+    if (entry.state == EntryState::probation && (!entry.by_hand || suffices)) entry.relapsed = true;
+  }
+
+  /// Whether the evidence suffices with this run.
+  bool confirms(Entry& entry, const Fault& fault, const Evidence& evidence) const {
+    if (fault.confidence >= policy_.confirmed) {
+      const auto& first = entry.first_sure;
+      if (!first)
+        entry.first_sure = Sighting{evidence.run, evidence.from, evidence.until};
+      else if (first->run != evidence.run && first->until < evidence.from)
+        return true;
+    }
+    return fault.confidence >= policy_.sure;
   }
 
   /// Between two clean runs it was clean.
@@ -214,13 +255,14 @@ class Stepper {
     entry.held_back.reset();
     entry.relapsed = false;
     if (to == EntryState::probation || to == EntryState::released) entry.ends.reset();
+    if (to == EntryState::probation) entry.first_sure.reset();
     tell(kind, entry.id, fmt::format("{}: {}", words(entry), why), std::move(author));
   }
 
   /// Whether probes cross it while it is active.
   bool is_out_of_routes(const Entry& entry) const { return !book_.effect(entry).links.empty(); }
 
-  void let_pass(Entry& entry) {
+  void let_pass(Entry& entry, Ends ends) {
     const bool is_over = entry.ends && ledger_.time >= *entry.ends;
     const bool is_clean = entry.clean >= needed_clean(policy_, entry);
     if (is_over && entry.state == EntryState::active)
@@ -228,7 +270,7 @@ class Stepper {
     if (is_over && entry.state == EntryState::proposed)
       return change(entry, EntryState::released, EventKind::expired,
                     "its time was over before it was applied");
-    if (!is_clean || entry.ends) return;
+    if (ends == Ends::by_time || !is_clean || entry.ends) return;
     if (entry.state == EntryState::active)
       change(entry, EntryState::probation, EventKind::probation,
              fmt::format("clean for {}", readable(entry.clean)));
@@ -274,7 +316,7 @@ class Stepper {
       if (!EntryBook::is_live(entry) || entry.held) continue;
       const bool is_new = entry.state == EntryState::proposed && entry.supported;
       if (!is_new && !entry.relapsed) continue;
-      if (entry.relapsed || entry.approved || is_automatic(entry))
+      if (entry.relapsed || entry.approved || (is_automatic(entry) && !entry.needs_approval))
         all.push_back(&entry);
       else
         hold_back(entry, fmt::format("entries of a {} need approval", to_string(entry.subject.kind)));
@@ -325,18 +367,11 @@ class Stepper {
   const Now& now_;
   EntryBook book_;  // of ledger_
   std::vector<LedgerEvent> events_;
+  std::size_t old_faults_ = 0;
   bool resumed_ = false;
 };
 
 }  // namespace
-
-std::string_view to_string(EventKind kind) { return kEvents[static_cast<std::size_t>(kind)]; }
-
-std::optional<EventKind> parse_event_kind(std::string_view text) {
-  const auto found = std::ranges::find(kEvents, text);
-  if (found == kEvents.end()) return std::nullopt;
-  return static_cast<EventKind>(found - kEvents.begin());
-}
 
 Seconds needed_clean(const Policy& policy, const Entry& entry) {
   Seconds needed = policy.clean;
@@ -352,7 +387,14 @@ Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::spa
   Stepper stepper(std::move(ledger), fabric, policy, mutes, now);
   for (const Evidence* one : ordered) stepper.take(*one);
   for (const Command& command : commands) stepper.obey(command);
-  return stepper.finish();
+  const bool is_command = evidence.empty() && !commands.empty();
+  return stepper.finish(is_command ? Stepper::Ends::by_time : Stepper::Ends::by_evidence);
+}
+
+Stepped let_time_pass(Ledger ledger, const Fabric& fabric, const Policy& policy, const Now& now) {
+  Stepper stepper(std::move(ledger), fabric, policy, {}, now);
+  stepper.let_all_pass(Stepper::Ends::by_time);
+  return stepper.end();
 }
 
 }  // namespace weft::blacklist

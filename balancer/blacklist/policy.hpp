@@ -13,6 +13,7 @@
 #include "balancer/blacklist/capacity.hpp"
 #include "balancer/blacklist/evidence.hpp"
 #include "balancer/blacklist/ledger.hpp"
+#include "balancer/blacklist/ledger_event.hpp"
 #include "topology/findings/mute.hpp"
 
 namespace weft::blacklist {
@@ -56,44 +57,20 @@ struct Policy {
   Seconds longest_gap = std::chrono::hours(1);
 };
 
-enum class EventKind : std::uint8_t {
-  proposed,
-  held_back,
-  activated,
-  probation,
-  relapsed,
-  released,
-  expired,
-  held,
-  approved,
-  breaker,
-  resumed,
-  refused,  // a command or evidence that changes nothing, and why
-  // At a target, told by whoever applies:
-  applied,      // a mark stands there
-  taken_off,    // it stands there no more
-  not_applied,  // and why
-};
-std::string_view to_string(EventKind kind);
-std::optional<EventKind> parse_event_kind(std::string_view text);
-
-struct LedgerEvent {
-  EventKind kind = EventKind::proposed;
-  std::optional<EntryId> entry{};
-  std::string text{};    // what a person reads
-  std::string author{};  // weft, or who gave the command
-  friend bool operator==(const LedgerEvent&, const LedgerEvent&) = default;
-};
-
 struct Stepped {
   Ledger ledger;
   std::vector<LedgerEvent> events;
 };
 
 /// Evidence in the order of its time, then commands, then time. What is muted makes no entry. An entry whose
-/// subject the fabric has no more stays as it is, and no mark of it is renewed: its event says so once.
+/// subject the fabric has no more stays as it is, and no mark of it is renewed: its event says so once. With
+/// commands alone nothing is released or put on trial but what they name and what was added for a time:
+/// whoever types one may not give the times by which the site releases.
 Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::span<const Evidence> evidence,
              std::span<const Command> commands, const Mutes& mutes, const Now& now);
+
+/// Ends what was added for a time, and nothing else: for whoever applies a ledger and hears no evidence.
+Stepped let_time_pass(Ledger ledger, const Fabric& fabric, const Policy& policy, const Now& now);
 
 /// Keeps the ledger of a fabric. Errors say what keeps it from doing so.
 class LedgerKeeper {

@@ -7,6 +7,7 @@ namespace weft::blacklist {
 namespace {
 
 constexpr std::array<std::string_view, 5> kKinds{"channel", "link", "nic", "host", "switch"};
+constexpr std::array<std::string_view, 2> kNicActions{"host", "rail"};
 
 /// The NIC at the host's end; absent: the link joins two switches.
 std::optional<PortId> nic_of(const Fabric& fabric, LinkId link) {
@@ -75,6 +76,14 @@ std::optional<SubjectKind> parse_subject_kind(std::string_view text) {
   const auto found = std::ranges::find(kKinds, text);
   if (found == kKinds.end()) return std::nullopt;
   return static_cast<SubjectKind>(found - kKinds.begin());
+}
+
+std::string_view to_string(NicAction action) { return kNicActions[static_cast<std::size_t>(action)]; }
+
+std::optional<NicAction> parse_nic_action(std::string_view text) {
+  const auto found = std::ranges::find(kNicActions, text);
+  if (found == kNicActions.end()) return std::nullopt;
+  return static_cast<NicAction>(found - kNicActions.begin());
 }
 
 SubjectName name_of(const Fabric& fabric, const Subject& subject) {

@@ -45,6 +45,9 @@ enum class NicAction : std::uint8_t {
   rail,  // jobs may use the host without that rail
 };
 
+std::string_view to_string(NicAction action);  // host | rail
+std::optional<NicAction> parse_nic_action(std::string_view text);
+
 /// What is out of use while an entry is active. Each list ascending, without repeats.
 struct Effect {
   std::vector<LinkId> links{};  // between switches: no route uses them

@@ -183,6 +183,8 @@ std::optional<std::string> mark_set(const KubernetesObject& object, const Change
       return mark_in_reason(set);
     case Part::rail:
       return mark_in_value(set);
+    case Part::device:
+      break;
     case Part::taint:
       if (!set.starts_with(before) || !set.ends_with(after)) return std::nullopt;
       set.remove_prefix(before.size());
@@ -253,12 +255,14 @@ KubernetesStatus parse_kubernetes_status(std::string_view text) {
   return status;
 }
 
-std::string access_question(std::string_view verb, std::string_view resource, std::string_view subresource) {
+std::string access_question(std::string_view verb, std::string_view resource, std::string_view subresource,
+                            std::string_view group) {
   nlohmann::ordered_json question;
   question["apiVersion"] = "authorization.k8s.io/v1";
   question["kind"] = "SelfSubjectAccessReview";
   auto& asked = question["spec"]["resourceAttributes"];
   asked["verb"] = verb;
+  if (!group.empty()) asked["group"] = group;
   asked["resource"] = resource;
   if (!subresource.empty()) asked["subresource"] = subresource;
   return question.dump();
@@ -287,6 +291,8 @@ std::optional<Standing> standing_of(const KubernetesNode& node, const std::strin
       return condition_standing(node, object, keys);
     case Part::rail:
       return rail_standing(node, object, parsed->rail, keys);
+    case Part::device:
+      break;
   }
   return std::nullopt;
 }
@@ -334,6 +340,8 @@ Result<std::optional<NodePatch>> patch_for(const KubernetesNode& node, const Cha
     case Part::rail:
       return NodePatch{.body = label_patch(node, fmt::format("{}{}", keys.rail, object->rail),
                                            is_take ? kRailInUse : std::string_view(change.set))};
+    case Part::device:
+      break;
   }
   return fail(ErrorKind::internal, "{}: no such part", change.object);
 }

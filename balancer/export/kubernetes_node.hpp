@@ -52,7 +52,9 @@ struct AccessAnswer {
   bool is_allowed = false;
   std::string reason;
 };
-std::string access_question(std::string_view verb, std::string_view resource, std::string_view subresource);
+/// `group`: empty is that of nodes.
+std::string access_question(std::string_view verb, std::string_view resource, std::string_view subresource,
+                            std::string_view group = {});
 Result<AccessAnswer> parse_access_answer(std::string_view text);
 
 /// What stands at an object of that node; absent: the node has no such label.

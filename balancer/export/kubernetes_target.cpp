@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "topology/base/outside_text.hpp"
@@ -16,6 +17,7 @@ constexpr int kPage = 100;      // nodes of an answer: some 2 MB
 constexpr int kMaxPages = 200;  // four times the nodes that a cluster may have by its documentation
 constexpr int kMaxSilent = 3;   // calls in a row without an answer: the server is away
 constexpr int kMaxWriters = 5;  // that change a node between our reading and our writing
+constexpr std::string_view kResourceGroup = "resource.k8s.io", kDeviceRules = "devicetaintrules";
 constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
 
@@ -27,23 +29,117 @@ std::string now_text() {
 
 }  // namespace
 
-Result<void> KubernetesTarget::check_may(std::string_view subresource) {
-  const auto what = fmt::format("nodes{}{}", subresource.empty() ? "" : "/", subresource);
+Result<void> KubernetesTarget::check_may(std::string_view verb, std::string_view resource,
+                                         std::string_view subresource, std::string_view group) {
+  const auto what = fmt::format("{}{}{}", resource, subresource.empty() ? "" : "/", subresource);
   const auto said = api_->call({.method = "POST",
                                 .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                                .body = access_question("patch", "nodes", subresource),
+                                .body = access_question(verb, resource, subresource, group),
                                 .content_type = "application/json"});
   if (!said) return fail(said.error().kind, "nothing was changed: {}", said.error().message);
   WEFT_TRY(const auto answer, parse_access_answer(*said));
   if (answer.is_allowed) return {};
   return fail(ErrorKind::permission,
-              "this account may not patch {}{}{}: give it the ClusterRole of docs/blacklist.md; nothing was "
+              "this account may not {} {}{}{}: give it the ClusterRole of docs/blacklist.md; nothing was "
               "changed",
-              what, answer.reason.empty() ? "" : ": ", outside_text(answer.reason));
+              verb, what, answer.reason.empty() ? "" : ": ", outside_text(answer.reason));
 }
 
 Result<void> KubernetesTarget::check_rights() {
-  return in_turn([&] { return check_may(""); }, [&] { return check_may("status"); });
+  WEFT_TRY_VOID(in_turn([&] { return check_may("patch", "nodes"); },
+                        [&] { return check_may("patch", "nodes", "status"); }));
+  if (keys_.driver.empty()) return {};
+  for (const char* verb : {"create", "patch", "delete"})
+    WEFT_TRY_VOID(check_may(verb, kDeviceRules, {}, kResourceGroup));
+  return {};
+}
+
+std::string KubernetesTarget::by_hand(const Change& change) const {
+  const auto object = parse_kubernetes_object(change.object);
+  if (object && object->part == KubernetesObject::Part::device) return device_line(keys_, *object, change);
+  return kubectl_line(keys_, change);
+}
+
+Result<std::string> KubernetesTarget::device_api() {
+  if (device_api_) return *device_api_;
+  const auto missing = [] {
+    return fail(
+        ErrorKind::not_supported,
+        "the API server has no DeviceTaintRule in {}: its feature DRADeviceTaints and that version are "
+        "to be switched on; without --kube-dra rails are labels",
+        kResourceGroup);
+  };
+  const auto root = fmt::format("/apis/{}", kResourceGroup);
+  const auto group = api_->call({.path = root, .accepted = {404}});
+  if (!group) return pass_on(group);
+  const auto versions = parse_api_versions(*group);
+  if (!versions) return missing();  // a refusal, or a page of somebody else's
+  for (const std::string& version : *versions) {
+    WEFT_TRY(const auto list, api_->call({.path = fmt::format("{}/{}", root, version)}));
+    WEFT_TRY(const bool has, has_device_rules(list));
+    if (has) return device_api_.emplace(version);
+  }
+  return missing();
+}
+
+Result<DeviceRulesByName> KubernetesTarget::device_rules() {
+  WEFT_TRY(const auto version, device_api());
+  DeviceRulesByName rules;
+  std::string next;
+  for (int page = 0; page < kMaxPages; ++page) {
+    auto path = fmt::format("/apis/{}/{}/{}?limit={}", kResourceGroup, version, kDeviceRules, kPage);
+    if (!next.empty()) path += "&continue=" + query_word(next);
+    WEFT_TRY(const auto said, api_->call({.path = std::move(path)}));
+    WEFT_TRY(auto list, parse_device_rules(said));
+    for (DeviceRule& rule : list.rules) {
+      auto name = rule.name;
+      rules.insert_or_assign(std::move(name), std::move(rule));
+    }
+    if (list.next.empty()) return rules;
+    next = std::move(list.next);
+  }
+  return fail(ErrorKind::invalid_input, "the API server's list of {} has no end after {} parts", kDeviceRules,
+              kMaxPages);
+}
+
+Result<std::vector<Standing>> KubernetesTarget::read_devices(std::span<const std::string> objects) {
+  std::vector<Standing> standings;
+  const std::set<std::string> asked(objects.begin(), objects.end());
+  const auto is_device = [](const std::string& object) {
+    const auto parsed = parse_kubernetes_object(object);
+    return parsed && parsed->part == KubernetesObject::Part::device;
+  };
+  if (keys_.driver.empty()) {
+    // They stand though the option was left out: nothing is concluded of them.
+    for (const std::string& object : asked)
+      if (is_device(object))
+        standings.push_back({.object = object, .text = "--kube-dra is not given", .is_known = false});
+    return standings;
+  }
+  WEFT_TRY(const auto rules, device_rules());
+  for (const std::string& object : asked)
+    if (is_device(object))
+      standings.push_back(device_standing(rules, *parse_kubernetes_object(object), keys_));
+  for (const std::string& object : marked_devices(rules, keys_))
+    if (!asked.contains(object))
+      standings.push_back(device_standing(rules, *parse_kubernetes_object(object), keys_));
+  return standings;
+}
+
+/// Each call of a change names the version that it was made for.
+Result<void> KubernetesTarget::make_device(const Change& change) {
+  WEFT_TRY(const auto version, device_api());
+  Result<void> last;
+  for (int writers = 0; writers <= kMaxWriters; ++writers) {
+    WEFT_TRY(const auto rules, device_rules());
+    WEFT_TRY(const auto call, device_call(rules, change, keys_, version));
+    if (!call) return {};
+    const auto said = api_->call({call->method, call->path, call->body, call->content_type});
+    if (said || (call->method == "DELETE" && said.error().kind == ErrorKind::not_found)) return {};
+    last = pass_on(said);
+    if (said.error().kind != ErrorKind::conflict) return last;
+  }
+  return pass_on(last, fmt::format("{}: others keep changing it", change.object));
 }
 
 Result<KubernetesNode> KubernetesTarget::get(const std::string& name) {
@@ -72,9 +168,18 @@ Result<std::map<std::string, KubernetesNode>> KubernetesTarget::list(const std::
 }
 
 Result<std::vector<Standing>> KubernetesTarget::read(std::span<const std::string> objects) {
+  WEFT_TRY(auto standings, read_nodes(objects));
+  WEFT_TRY(auto devices, read_devices(objects));
+  std::ranges::move(devices, std::back_inserter(standings));
+  return standings;
+}
+
+Result<std::vector<Standing>> KubernetesTarget::read_nodes(std::span<const std::string> objects) {
   std::set<std::string> names;
   for (const std::string& object : objects)
-    if (const auto parsed = parse_kubernetes_object(object)) names.insert(parsed->node);
+    if (const auto parsed = parse_kubernetes_object(object);
+        parsed && parsed->part != KubernetesObject::Part::device)
+      names.insert(parsed->node);
   std::map<std::string, KubernetesNode> nodes;
   if (names.size() > kMaxByName) {
     WEFT_TRY(nodes, list(names));
@@ -114,6 +219,7 @@ Result<std::vector<Standing>> KubernetesTarget::read(std::span<const std::string
 Result<void> KubernetesTarget::make(const Change& change) {
   const auto object = parse_kubernetes_object(change.object);
   if (!object) return fail(ErrorKind::usage, "'{}' is no node of Kubernetes", change.object);
+  if (object->part == KubernetesObject::Part::device) return make_device(change);
   Result<void> last;
   for (int writers = 0; writers <= kMaxWriters; ++writers) {
     WEFT_TRY(const auto node, get(object->node));
@@ -149,7 +255,8 @@ Result<void> KubernetesTarget::apply(std::span<const Change> changes) {
 std::string KubernetesTarget::subject_of(const std::string& object) const {
   const auto parsed = parse_kubernetes_object(object);
   if (!parsed) return object;
-  if (parsed->part == KubernetesObject::Part::rail) return fmt::format("{}/p{}", parsed->node, parsed->rail);
+  if (parsed->part == KubernetesObject::Part::rail || parsed->part == KubernetesObject::Part::device)
+    return fmt::format("{}/p{}", parsed->node, parsed->rail);
   return parsed->node;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "balancer/export/kubernetes_api.hpp"
+#include "balancer/export/kubernetes_devices.hpp"
 #include "balancer/export/kubernetes_node.hpp"
 #include "balancer/export/translate.hpp"
 
@@ -25,18 +26,27 @@ class KubernetesTarget : public Target {
   Result<void> check_rights() override;
   Result<std::vector<Standing>> read(std::span<const std::string> objects) override;
   Result<void> apply(std::span<const Change> changes) override;
-  std::string by_hand(const Change& change) const override { return kubectl_line(keys_, change); }
+  std::string by_hand(const Change& change) const override;
   std::string subject_of(const std::string& object) const override;
 
  private:
-  Result<void> check_may(std::string_view subresource);
+  Result<void> check_may(std::string_view verb, std::string_view resource, std::string_view subresource = {},
+                         std::string_view group = {});
   Result<KubernetesNode> get(const std::string& name);
   Result<std::map<std::string, KubernetesNode>> list(const std::set<std::string>& names);
+  Result<std::vector<Standing>> read_nodes(std::span<const std::string> objects);
+  /// Those of all objects that are devices, and orphans.
+  Result<std::vector<Standing>> read_devices(std::span<const std::string> objects);
+  /// Asked for once. Error: not_supported, the server has none that knows taints of devices.
+  Result<std::string> device_api();
+  Result<DeviceRulesByName> device_rules();
   Result<void> make(const Change& change);
+  Result<void> make_device(const Change& change);
 
   std::unique_ptr<RestApi> api_;
   KubernetesKeys keys_;
   bool has_seen_a_node_ = false;
+  std::optional<std::string> device_api_;
 };
 
 }  // namespace weft::exports

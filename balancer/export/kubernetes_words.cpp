@@ -19,7 +19,7 @@ constexpr std::size_t kMaxName = 63;       // of a key after its prefix, of a va
 constexpr std::size_t kMaxType = 316;      // of a condition: a qualified name
 constexpr std::size_t kMaxMessage = 1000;  // kubectl describe shows it in one line
 constexpr std::string_view kMarkPrefix = "weft.";
-constexpr std::string_view kCondition = "condition", kRail = "rail";
+constexpr std::string_view kCondition = "condition", kRail = "rail", kDevice = "device";
 constexpr std::array<std::string_view, 3> kEffects{"NoSchedule", "PreferNoSchedule", "NoExecute"};
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
@@ -87,6 +87,18 @@ Result<void> check_keys(const KubernetesKeys& keys) {
   if (!is_qualified(keys.condition, kMaxType))
     return fail(ErrorKind::usage, "'{}': expected a type of a node's condition, as WeftFabric",
                 keys.condition);
+  if (!keys.driver.empty()) {
+    std::string device = keys.device;
+    if (const auto at = device.find('%'); at != std::string::npos) device.replace(at, 1, "1");
+    if (!is_node_name(keys.driver) || device == keys.device || !is_node_name(device) ||
+        device.size() > kMaxName)
+      return fail(ErrorKind::usage,
+                  "'{}/{}': expected a driver and its name of a device with % for the number of the rail, as "
+                  "dra.net/mlx5-%",
+                  keys.driver, keys.device);
+    if (keys.effect == "PreferNoSchedule")
+      return fail(ErrorKind::usage, "a device's taint is NoSchedule or NoExecute, not {}", keys.effect);
+  }
   // What the kubelet and the control plane write by themselves.
   for (const std::string_view type :
        {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"})
@@ -141,6 +153,10 @@ std::string rail_object(std::string_view node, std::uint32_t rail) {
   return fmt::format("{}:{}{}", node, kRail, rail);
 }
 
+std::string device_object(std::string_view node, std::uint32_t rail) {
+  return fmt::format("{}:{}{}", node, kDevice, rail);
+}
+
 std::optional<KubernetesObject> parse_kubernetes_object(std::string_view object) {
   const auto colon = object.find(':');
   const auto node = object.substr(0, colon);
@@ -148,12 +164,13 @@ std::optional<KubernetesObject> parse_kubernetes_object(std::string_view object)
   if (colon == std::string_view::npos) return KubernetesObject{std::string(node)};
   auto part = object.substr(colon + 1);
   if (part == kCondition) return KubernetesObject{std::string(node), Part::condition};
-  if (!part.starts_with(kRail)) return std::nullopt;
-  part.remove_prefix(kRail.size());
+  const bool is_device = part.starts_with(kDevice);
+  if (!is_device && !part.starts_with(kRail)) return std::nullopt;
+  part.remove_prefix(is_device ? kDevice.size() : kRail.size());
   std::uint32_t rail = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), rail);
   if (error != std::errc() || end != part.data() + part.size()) return std::nullopt;
-  return KubernetesObject{std::string(node), Part::rail, rail};
+  return KubernetesObject{std::string(node), is_device ? Part::device : Part::rail, rail};
 }
 
 std::string condition_patch(const KubernetesKeys& keys, std::string_view message, std::string_view version,
@@ -189,6 +206,8 @@ std::string kubectl_line(const KubernetesKeys& keys, const Change& change) {
       return fmt::format("kubectl label --overwrite node {} {}", object->node,
                          shell_word(fmt::format("{}{}={}", keys.rail, object->rail,
                                                 is_take ? kRailInUse : std::string_view(change.set))));
+    case Part::device:
+      break;
   }
   return {};
 }

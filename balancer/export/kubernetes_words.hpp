@@ -18,6 +18,9 @@ struct KubernetesKeys {
   std::string effect = "NoSchedule";  // PreferNoSchedule, NoExecute
   std::string condition = "WeftFabric";
   std::string rail = "weft/rail";  // of a label; the number of the rail follows
+  /// Of dynamic resource allocation: whose devices NICs are, and how that driver calls that of a rail (`%` is
+  /// its number). A rail is then a taint of that device and no label. Empty: there is none.
+  std::string driver{}, device{};
   std::string fabric{};  // whose marks are ours: those of other fabrics are others'; empty: all of that form
 };
 /// Error: usage, what the API would refuse, or two that are one.
@@ -39,16 +42,17 @@ std::string taint_text(const KubernetesKeys& keys, std::string_view mark);
 std::string condition_message(const Fabric& fabric, const blacklist::Entry& entry,
                               std::string_view ledger_fabric);
 
-/// Each mark is an object of its own: the taint of a node (`gpu001`), its condition (`gpu001:condition`), and
-/// the label of a rail (`gpu001:rail3`).
+/// Each mark is an object of its own: the taint of a node (`gpu001`), its condition (`gpu001:condition`), the
+/// label of a rail (`gpu001:rail3`), and the taint of its device (`gpu001:device3`).
 struct KubernetesObject {
-  enum class Part : std::uint8_t { taint, condition, rail };
+  enum class Part : std::uint8_t { taint, condition, rail, device };
   std::string node;
   Part part = Part::taint;
-  std::uint32_t rail = 0;  // of a label
+  std::uint32_t rail = 0;  // of a label or a device
 };
 std::string condition_object(std::string_view node);
 std::string rail_object(std::string_view node, std::uint32_t rail);
+std::string device_object(std::string_view node, std::uint32_t rail);
 /// Absent: it is no object of Kubernetes.
 std::optional<KubernetesObject> parse_kubernetes_object(std::string_view object);
 
@@ -59,7 +63,7 @@ std::string condition_patch(const KubernetesKeys& keys, std::string_view message
                             std::string_view time);
 std::string no_condition_patch(const KubernetesKeys& keys, std::string_view version);
 
-/// What an operator types to make that change.
+/// What an operator types to make that change of a node.
 std::string kubectl_line(const KubernetesKeys& keys, const Change& change);
 
 }  // namespace weft::exports

@@ -85,7 +85,8 @@ class Planner {
     const auto take = [&](const blacklist::Subject& subject) {
       capacity_.take_out(effect_of(fabric_, subject, blacklist::NicAction::rail));
     };
-    if (const auto subject = blacklist::parse_subject(fabric_, name)) return take(*subject);
+    if (const auto subject = blacklist::parse_subject(fabric_, target_.subject_of(name)))
+      return take(*subject);
     for (const auto& [entry, mark] : its.marks)
       if (const auto subject = find_subject(fabric_, entry->subject)) take(*subject);
   }

@@ -18,6 +18,7 @@
 #include "topology/os/file_descriptor.hpp"
 #include "topology/os/pipe_signal.hpp"
 #include "topology/os/private_file.hpp"
+#include "topology/os/scratch_directory.hpp"
 
 namespace weft::exports {
 namespace {
@@ -31,6 +32,9 @@ constexpr std::string_view kDots = "...";  // in place of a secret, which may be
 constexpr int kMaxTries = 5;
 constexpr auto kFirstPause = 100ms;  // doubled each time
 constexpr int kHttpsPort = 443, kHttpPort = 80;
+constexpr const char* kAuthority = "ca";  // names of files of our own
+constexpr const char* kCertificate = "certificate";
+constexpr const char* kKey = "key";
 
 struct Place {
   bool tls = true;
@@ -142,9 +146,12 @@ struct Reply {
 
 class HttpApi final : public RestApi {
  public:
-  HttpApi(RestServer server, Place place) : server_(std::move(server)), place_(std::move(place)) {
+  /// `files`: where a certificate and a key of the client are, if it has any.
+  HttpApi(RestServer server, Place place, std::optional<os::ScratchDirectory> files)
+      : server_(std::move(server)), place_(std::move(place)), files_(std::move(files)) {
     if (place_.tls)
-      client_ = std::make_unique<httplib::SSLClient>(place_.host, place_.port);
+      client_ = std::make_unique<httplib::SSLClient>(
+          place_.host, place_.port, file_of(server_.certificate, kCertificate), file_of(server_.key, kKey));
     else
       client_ = std::make_unique<httplib::ClientImpl>(place_.host, place_.port);
     if (place_.tls && !server_.ca.empty()) client_->set_ca_cert_path(server_.ca.string());
@@ -160,6 +167,9 @@ class HttpApi final : public RestApi {
     const os::NoPipeSignal none;  // TLS says farewell
     client_.reset();
   }
+
+  /// The certificate and the key of the client belong together.
+  bool is_valid() const { return client_->is_valid(); }
 
   Result<std::string> call(const RestCall& call) override {
     const os::NoPipeSignal none;
@@ -180,6 +190,10 @@ class HttpApi final : public RestApi {
   }
 
  private:
+  std::string file_of(const std::string& text, const char* name) const {
+    return text.empty() ? std::string() : (files_->path() / name).string();
+  }
+
   static bool may_try_again(const Reply& reply) {
     if (reply.status != 0) return reply.status == 429 || reply.status >= 500;
     return !reply.too_long && reply.error != httplib::Error::SSLServerVerification &&
@@ -270,21 +284,44 @@ class HttpApi final : public RestApi {
 
   const RestServer server_;
   const Place place_;
+  const std::optional<os::ScratchDirectory> files_;
   CallLimit limit_;
   std::unique_ptr<httplib::ClientImpl> client_;  // ends first: it tells limit_ of its sockets
 };
+
+/// The library takes certificates and keys of files alone.
+Result<std::optional<os::ScratchDirectory>> put_into_files(RestServer& server) {
+  if (server.ca_text.empty() && server.certificate.empty()) return std::nullopt;
+  WEFT_TRY(auto folder, os::ScratchDirectory::make());
+  const auto put = [&](const char* name, const std::string& text) -> Result<void> {
+    if (text.empty()) return {};
+    return os::write_whole_file(folder.path() / name, text, 0600, os::Existing::refused);
+  };
+  WEFT_TRY_VOID(in_turn([&] { return put(kAuthority, server.ca_text); },
+                        [&] { return put(kCertificate, server.certificate); },
+                        [&] { return put(kKey, server.key); }));
+  if (!server.ca_text.empty()) server.ca = folder.path() / kAuthority;
+  return std::optional(std::move(folder));
+}
 
 }  // namespace
 
 Result<std::unique_ptr<RestApi>> RestApi::open(RestServer server) {
   WEFT_TRY(auto place, place_of(server.url, server.plain));
+  if (!place.tls && !server.certificate.empty())
+    return fail(ErrorKind::usage, "'{}': a client certificate goes with https", outside_text(server.url));
+  WEFT_TRY(auto folder, put_into_files(server));
   if (place.tls && !server.ca.empty()) {
     WEFT_TRY(const auto certificates, files::read_text_file(server.ca, kMaxCertificates));
     if (certificates.find("-----BEGIN CERTIFICATE-----") == std::string::npos)
       return fail(ErrorKind::invalid_input, "{} holds no certificates in PEM",
                   outside_text(server.ca.string()));
   }
-  return std::make_unique<HttpApi>(std::move(server), std::move(place));
+  auto api = std::make_unique<HttpApi>(std::move(server), std::move(place), std::move(folder));
+  if (!api->is_valid())
+    return fail(ErrorKind::invalid_input,
+                "the client certificate and its key are no PEM, or do not belong together");
+  return api;
 }
 
 Result<std::string> token_in(std::string text, const std::filesystem::path& file) {

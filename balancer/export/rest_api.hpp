@@ -25,6 +25,8 @@ struct RestServer {
   std::string url;             // https://HOST[:PORT][/PREFIX]; http of this host alone, as of `kubectl proxy`
   bool plain = false;          // http to any host: nothing is sent that others may not read
   std::filesystem::path ca{};  // certificates in PEM; empty: those that the system trusts
+  std::string ca_text{};       // instead of that file, its text
+  std::string certificate{}, key{};              // of the client, in PEM; empty: it shows none
   Nanoseconds limit = std::chrono::seconds(10);  // of one call with its repetitions
   Bytes max_answer = Bytes(32'000'000);
   std::string authorization{};         // the value of that header; empty: none is sent

@@ -77,6 +77,26 @@ Result<std::vector<SlurmNode>> SlurmTarget::show(const Words& names) const {
   return parse_slurm_nodes(*said);
 }
 
+Result<std::vector<SlurmReservation>> SlurmTarget::reservations() const {
+  const auto said = call({"-o", "show", "reservation"});
+  if (!said && said.error().kind == ErrorKind::internal)
+    return fail(ErrorKind::absent, "Slurm does not answer: {}", said.error().message);
+  if (!said) return pass_on(said);
+  return parse_slurm_reservations(*said);
+}
+
+/// One is made or ended; another name is another reservation.
+Result<void> SlurmTarget::set_reservation(const Change& change) const {
+  const auto node = parse_slurm_object(change.object).node;
+  if (change.act != Act::put) {
+    const std::string name(name_in_reservation_text(change.before));
+    if (name.empty()) return fail(ErrorKind::internal, "'{}' is no reservation", change.before);
+    WEFT_TRY_VOID(call(unreserve(name)).map([](auto&&) {}));
+  }
+  if (change.act == Act::take) return {};
+  return call(reserve(name_in_reservation_text(change.set), node)).map([](auto&&) {});
+}
+
 Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> objects) {
   Words names;
   std::set<std::string> seen;
@@ -93,9 +113,26 @@ Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> obj
                 names.size());
   std::map<std::string, const SlurmNode*> by_name;
   for (const SlurmNode& node : nodes) by_name.emplace(node.name, &node);
+  const std::set<std::string> asked(objects.begin(), objects.end());
+  const bool of_reservations = calls_.host_mark == HostMark::reservation ||
+                               std::ranges::any_of(objects, [](const std::string& object) {
+                                 return parse_slurm_object(object).feature == kReservation;
+                               });
+  std::vector<SlurmReservation> reserved;
+  if (of_reservations) {
+    WEFT_TRY(reserved, reservations());
+  }
   for (const std::string& object : objects) {
-    const auto at = by_name.find(parse_slurm_object(object).node);
+    const auto [name, feature] = parse_slurm_object(object);
+    const auto at = by_name.find(name);
     if (at == by_name.end()) continue;
+    if (feature == kReservation) {
+      standings.push_back(reservation_standing(*at->second, reserved));
+      continue;
+    }
+    if (of_reservations && !asked.contains(feature_object(name, kReservation)))
+      if (auto lost = reservation_standing(*at->second, reserved); lost.mark)
+        standings.push_back(std::move(lost));  // a ledger that was lost knew it
     if (auto standing = standing_of(*at->second, object)) standings.push_back(std::move(*standing));
   }
   return standings;
@@ -103,12 +140,14 @@ Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> obj
 
 Result<void> SlurmTarget::apply(std::span<const Change> changes) {
   std::map<std::vector<std::string>, Words> nodes;  // words of one call but the first: nodes
-  std::vector<Change> features;
+  std::vector<Change> features, reserved;
   for (const Change& change : changes) {
     const auto [node, feature] = parse_slurm_object(change.object);
     if (!is_slurm_name(node))
       return fail(ErrorKind::usage, "'{}' is no name of a node that scontrol can be given", change.object);
-    if (!feature.empty())
+    if (feature == kReservation)
+      reserved.push_back(change);
+    else if (!feature.empty())
       features.push_back(change);
     else
       nodes[change.act == Act::take ? Words() : Words{change.set}].push_back(node);
@@ -119,7 +158,8 @@ Result<void> SlurmTarget::apply(std::span<const Change> changes) {
     return said ? Result<void>() : pass_on(said);
   });
   const auto set = set_features(features);
-  return done ? set : done;
+  const auto kept = all_of(reserved, [&](const Change& change) { return set_reservation(change); });
+  return !done ? done : !set ? set : kept;
 }
 
 /// The list of active features is set as a whole: of what stands now, one more or one less.
@@ -153,6 +193,9 @@ Result<void> SlurmTarget::set_features(std::span<const Change> changes) const {
 
 std::string SlurmTarget::by_hand(const Change& change) const {
   const auto [node, feature] = parse_slurm_object(change.object);
+  if (feature == kReservation)
+    return typed(change.act == Act::take ? unreserve(name_in_reservation_text(change.before))
+                                         : reserve(name_in_reservation_text(change.set), node));
   if (feature.empty()) return typed(change.act == Act::take ? undrain(node) : drain(node, change.set));
   return fmt::format("{} ActiveFeatures=(those of `scontrol show node {}` {} {})",
                      typed({"update", "NodeName=" + node}), node, change.act == Act::take ? "and" : "without",

@@ -6,7 +6,8 @@
 #include <functional>
 #include <set>
 
-#include "balancer/export/slurm_node.hpp"
+#include "balancer/export/kubernetes_devices.hpp"
+#include "balancer/export/slurm_reservation.hpp"
 
 namespace weft::exports {
 namespace {
@@ -123,17 +124,21 @@ void for_each_active(const blacklist::Ledger& ledger, const Fabric& fabric, cons
 }  // namespace
 
 Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& fabric,
-                                const blacklist::Policy& policy) {
-  const Scheduler slurm{.is_name = is_slurm_name,
-                        .host =
-                            [&](const Entry& entry, const std::string& node) {
-                              return std::vector<Wanted>{{node, slurm_reason(fabric, entry, ledger.fabric)}};
-                            },
-                        .nic =
-                            [](const Entry&, const std::string& node, std::uint32_t rail) {
-                              return Wanted{feature_object(node, rail_feature(rail)), "not active"};
-                            },
-                        .unfit = "a node that scontrol can be given: drain it by hand"};
+                                const blacklist::Policy& policy, HostMark mark) {
+  const auto wanted = [&](const Entry& entry, const std::string& node) -> Wanted {
+    if (mark == HostMark::drain) return {node, slurm_reason(fabric, entry, ledger.fabric)};
+    return {feature_object(node, kReservation),
+            reservation_text(reservation_name(mark_id(ledger.fabric, entry.id), node))};
+  };
+  const Scheduler slurm{
+      .is_name = is_slurm_name,
+      .host = [&](const Entry& entry,
+                  const std::string& node) { return std::vector<Wanted>{wanted(entry, node)}; },
+      .nic =
+          [](const Entry&, const std::string& node, std::uint32_t rail) {
+            return Wanted{feature_object(node, rail_feature(rail)), "not active"};
+          },
+      .unfit = "a node that scontrol can be given: drain it by hand"};
   return SchedulerTranslator(ledger, fabric, policy, slurm).run();
 }
 
@@ -149,7 +154,10 @@ Translation translate_for_kubernetes(const blacklist::Ledger& ledger, const Fabr
           },
       .nic =
           [&](const Entry& entry, const std::string& node, std::uint32_t rail) {
-            return Wanted{rail_object(node, rail), mark_value(mark_id(ledger.fabric, entry.id))};
+            const auto mark = mark_id(ledger.fabric, entry.id);
+            if (!keys.driver.empty())
+              return Wanted{device_object(node, rail), device_text(keys, node, rail, mark)};
+            return Wanted{rail_object(node, rail), mark_value(mark)};
           },
       .unfit = "a node that Kubernetes may have: taint it by hand"};
   return SchedulerTranslator(ledger, fabric, policy, kubernetes).run();

@@ -6,11 +6,14 @@
 
 namespace weft::exports {
 
+/// How Slurm keeps jobs off a host: by a drain, or by a reservation, in which whoever mends it may run jobs.
+enum class HostMark : std::uint8_t { drain, reservation };
+
 /// For a scheduler of nodes. A host, a leaf (its hosts), a NIC and its cable (its host, or that rail) are
 /// drained; of links between switches it hears nothing, but where a leaf falls below its floor there is
 /// advice.
 Translation translate_for_slurm(const blacklist::Ledger& ledger, const Fabric& fabric,
-                                const blacklist::Policy& policy);
+                                const blacklist::Policy& policy, HostMark mark = HostMark::drain);
 
 /// The same for Kubernetes: a node's taint and condition, or the label of that rail.
 Translation translate_for_kubernetes(const blacklist::Ledger& ledger, const Fabric& fabric,

@@ -50,10 +50,19 @@ int bind(sqlite3_stmt* statement, int at, const SqlValue& value) {
   return std::visit(Binder{statement, at}, value);
 }
 
+/// The log and its index tell of a full disk as of any other fault of it.
+bool is_full(const std::filesystem::path& path) {
+  constexpr std::uintmax_t kTwoPages = 32'768;
+  std::error_code error;
+  const auto space = std::filesystem::space(path, error);
+  return !error && space.available < kTwoPages;
+}
+
 tl::unexpected<Error> error_of(const std::filesystem::path& path, int code, std::string_view doing,
                                std::string_view says) {
   const auto name = path.string();
-  switch (code & 0xff) {
+  const int kind = (code & 0xff) == SQLITE_IOERR && is_full(path) ? SQLITE_FULL : code & 0xff;
+  switch (kind) {
     case SQLITE_FULL:
       return fail(ErrorKind::absent,
                   "{}: {}: the disk is full; what was written before is safe: free space and try again", name,

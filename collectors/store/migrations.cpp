@@ -124,6 +124,8 @@ Result<void> migrate(Database& database, const Schema& schema, std::int64_t vers
   WEFT_TRY(auto at, version_of(database, schema));
   for (; at < version; ++at) {
     const auto done = database.in_transaction([&]() -> Result<void> {
+      WEFT_TRY(const auto made, database.number("PRAGMA user_version"));
+      if (made > at) return {};  // by another program meanwhile
       WEFT_TRY_VOID(database.run(fmt::format("PRAGMA application_id={}", schema.application)));
       WEFT_TRY_VOID(database.run(schema.steps[static_cast<std::size_t>(at)]));
       return database.run(fmt::format("PRAGMA user_version={}", at + 1));

@@ -17,6 +17,7 @@
 #include "tests/bench/support/random_paths.hpp"
 #include "tests/bench/support/weft_command.hpp"
 #include "tests/support/blacklist_history.hpp"
+#include "tests/support/killed_sync.hpp"
 #include "tests/support/slurm_cluster.hpp"
 #include "tests/support/translation_oracle.hpp"
 #include "topology/base/statistics.hpp"
@@ -113,7 +114,7 @@ void measure_gate(Figures& figures) {
 }
 
 /// 64 of 66 nodes of a live slurmctld, from what the ledger has active to marks that were read back, and off
-/// again.
+/// again: of an entry each, which is a call each, for their reasons differ.
 void measure_drain(Figures& figures) {
   if (const auto why = why_no_slurm_here(); !why.empty()) {
     fmt::print("  left out: {}\n", why);
@@ -174,6 +175,10 @@ void run_kill_points(Figures& figures) {
   const auto points = try_kill_points();
   figures.add("kill_points", points.all);
   figures.add("kill_points_right", 100.0 * points.right / points.all, "100");
+  const auto killed = try_killed_syncs(1);
+  if (!killed.wrong.empty()) fmt::print("  wrong first: {}\n", killed.wrong);
+  figures.add("kill_points_writes", killed.all);
+  figures.add("kill_points_writes_right", killed.all == 0 ? 0.0 : 100.0 * killed.right / killed.all, "100");
 }
 
 /// WEFT_HISTORIES: fewer or more of them.

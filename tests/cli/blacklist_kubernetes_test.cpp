@@ -13,6 +13,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/test_lab.hpp"
 #include "tests/support/text_of.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::cli {
 namespace {
@@ -139,6 +140,146 @@ TEST_F(BlacklistKubernetes, SaysBeforeAnythingThatItHasNoRight) {
   EXPECT_EQ(denied.status, 69);
   EXPECT_THAT(denied.err, HasSubstr("may not patch nodes/status"));
   EXPECT_EQ(server_.calls_of("PATCH"), 0u);
+}
+
+/// Base64, as a kubeconfig has it.
+std::string base64(const std::string& text) {
+  return os::run_program({"base64", "-w0"}, text, std::chrono::seconds(10)).value();
+}
+
+/// A certificate by which a client may be known; one of bus/run_certificate is of servers alone.
+bus::RunCertificate client_certificate() {
+  const ScratchFile key(""), certificate("");
+  EXPECT_TRUE(os::run_program(
+      {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+       "2", "-subj", "/CN=weft", "-keyout", key.path(), "-out", certificate.path()},
+      "", std::chrono::seconds(30)));
+  return {text_of(certificate.path()), text_of(key.path())};
+}
+
+class BlacklistByKubeConfig : public BlacklistKubernetes {
+ protected:
+  /// Of this server, with what the user of it shows.
+  std::string config(const FakeKubernetes& server, const std::string& user, bool is_private = true) const {
+    const auto path = here("config");
+    std::ofstream(path) << fmt::format(
+        "current-context: a\nclusters: [{{name: a, cluster: {{server: '{}', certificate-authority-data: "
+        "{}}}}}]\n"
+        "contexts: [{{name: a, context: {{cluster: a, user: a}}}}]\nusers: [{{name: a, user: {{{}}}}}]\n",
+        server.url(), base64(server.ca_text()), user);
+    std::filesystem::permissions(
+        path, is_private ? std::filesystem::perms::owner_read : std::filesystem::perms(0644));
+    return path;
+  }
+  Outcome sync(const std::string& config) const {
+    return run({"sync", "--to", "kubernetes", "--kube-config", config, "--call-limit", "2s", "--apply"});
+  }
+};
+
+TEST_F(BlacklistByKubeConfig, ShowsTheTokenOfTheFileToTheServerThatItsCertificateIsOf) {
+  add("host1");
+  const auto done = sync(config(server_, fmt::format("token: {}", FakeKubernetes::kToken)));
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(server_.taints("host1"), ElementsAre("weft/fabric=weft.f.1:NoSchedule"));
+  std::filesystem::remove(here("config"));
+  const auto open = sync(config(server_, fmt::format("token: {}", FakeKubernetes::kToken), false));
+  EXPECT_EQ(open.status, 69);
+  EXPECT_THAT(open.err, HasSubstr("chmod 600"));
+  EXPECT_EQ(run({"sync", "--to", "kubernetes", "--kube-config", here("config"), "--kube-server", "https://a"})
+                .status,
+            64);
+}
+
+TEST_F(BlacklistByKubeConfig, ShowsAClientCertificate) {
+  const auto client = client_certificate(), other = client_certificate();
+  FakeKubernetes server(client.certificate);
+  for (int host = 1; host <= 8; ++host) server.add_node(fmt::format("host{}", host));
+  add("host1");
+  const auto user = [](const std::string& certificate, const std::string& key) {
+    return fmt::format("client-certificate-data: {}, client-key-data: {}", base64(certificate), base64(key));
+  };
+  const auto stranger = sync(config(server, user(other.certificate, other.key)));
+  EXPECT_EQ(stranger.status, 69) << stranger.err;
+  EXPECT_TRUE(server.calls().empty());
+  std::filesystem::remove(here("config"));
+  const auto mixed = sync(config(server, user(client.certificate, other.key)));
+  EXPECT_THAT(mixed.err, HasSubstr("do not belong together"));
+  std::filesystem::remove(here("config"));
+  const auto done = sync(config(server, user(client.certificate, client.key)));
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(server.taints("host1"), ElementsAre("weft/fabric=weft.f.1:NoSchedule"));
+}
+
+/// A rail is a device of its own.
+class BlacklistDevices : public BlacklistKubernetes {
+ protected:
+  BlacklistDevices() {
+    server_.with_devices([](FakeDeviceRules& devices) {
+      devices.versions = {{"v1", false}, {"v1alpha3", true}, {"v1beta2", false}};
+      devices.preferred = "v1";
+      devices.rules["site-rule"] = {
+          {"metadata", {{"name", "site-rule"}, {"uid", "u"}, {"resourceVersion", "1"}}},
+          {"spec", {{"taint", {{"key", "site/broken"}, {"effect", "NoExecute"}}}}}};
+    });
+    EXPECT_EQ(run({"add", "host1/p1", "--for", "4h", "--reason", "optics", "--nic", "rail"}).status, 0);
+  }
+  std::vector<std::string> names() {
+    return server_.with_devices([](FakeDeviceRules& devices) {
+      std::vector<std::string> all;
+      for (const auto& [name, rule] : devices.rules) all.push_back(name);
+      return all;
+    });
+  }
+  Outcome sync(const std::string& word = "sync", std::vector<std::string> more = {"--apply"}) {
+    more.insert(more.end(), {"--kube-dra", "dra.net/mlx5-%"});
+    return on_target({word}, more);
+  }
+};
+
+TEST_F(BlacklistDevices, AreTaintedInTheVersionThatTheServerHasThemInAndGivenBack) {
+  const auto dry = sync("sync", {});
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("+ dra.net host1/mlx5-1 weft/fabric=weft.f.1:NoSchedule"),
+                             HasSubstr("undo: kubectl delete devicetaintrule weft.f66.host1.rail1")));
+  EXPECT_THAT(names(), ElementsAre("site-rule"));
+  const auto done = sync();
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(names(), ElementsAre("site-rule", "weft.f66.host1.rail1"));
+  EXPECT_THAT(server_.calls(), testing::Contains("POST /apis/resource.k8s.io/v1alpha3/devicetaintrules"));
+  EXPECT_EQ(sync().out, "");
+  EXPECT_THAT(on_target({"sync"}).err, HasSubstr("--kube-dra is not given")) << "nothing is concluded";
+  EXPECT_EQ(run({"release", "1"}).status, 0);
+  EXPECT_EQ(sync().status, 0);
+  EXPECT_THAT(names(), ElementsAre("site-rule"));
+}
+
+TEST_F(BlacklistDevices, ARuleThatSomebodyDeletesIsNotMadeAgain) {
+  ASSERT_EQ(sync().status, 0);
+  server_.with_devices([](FakeDeviceRules& devices) { devices.rules.erase("weft.f66.host1.rail1"); });
+  EXPECT_THAT(sync().out, HasSubstr("somebody put host1:device1 back"));
+  EXPECT_THAT(names(), ElementsAre("site-rule"));
+}
+
+TEST_F(BlacklistDevices, OfALostLedgerAreOrphansAndThoseOfAnotherWriterStay) {
+  ASSERT_EQ(sync().status, 0);
+  for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(here("bl.db") + end);
+  EXPECT_EQ(run({"add", "host2/p1", "--for", "4h", "--reason", "optics", "--nic", "rail"}).status, 0);
+  const auto orphans = sync("check", {});
+  EXPECT_THAT(orphans.err, HasSubstr("weft blacklist adopt host1:device1"));
+  EXPECT_THAT(sync().err, HasSubstr("host2:device1: held back")) << "it counts for the cap";
+  EXPECT_THAT(names(), ElementsAre("site-rule", "weft.f66.host1.rail1"));
+}
+
+TEST_F(BlacklistDevices, AreRefusedBeforeAnyChangeWithoutTheApiOrTheRight) {
+  server_.deny("devicetaintrules");
+  const auto denied = sync();
+  EXPECT_EQ(denied.status, 69);
+  EXPECT_THAT(denied.err, HasSubstr("may not create devicetaintrules"));
+  server_.with_devices([](FakeDeviceRules& devices) { devices.versions = {{"v1", false}}; });
+  EXPECT_THAT(sync().err, HasSubstr("the API server has no DeviceTaintRule in resource.k8s.io"));
+  server_.with_devices([](FakeDeviceRules& devices) { devices.versions.clear(); });
+  EXPECT_THAT(sync().err, HasSubstr("the API server has no DeviceTaintRule in resource.k8s.io"));
+  EXPECT_THAT(names(), ElementsAre("site-rule"));
+  EXPECT_EQ(on_target({"sync"}, {"--kube-dra", "dra.net"}).status, 64);
 }
 
 }  // namespace

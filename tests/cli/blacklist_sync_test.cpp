@@ -5,16 +5,10 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/blacklist.hpp"
-#include "tests/places.hpp"
-#include "tests/support/command.hpp"
+#include "tests/cli/slurm_stand_in.hpp"
 #include "tests/support/schema.hpp"
-#include "tests/support/test_lab.hpp"
-#include "tests/support/text_of.hpp"
 
 namespace weft::cli {
 namespace {
@@ -24,75 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// Of 16 hosts 4 may be drained.
-constexpr const char* kFabric =
-    "fabric: f\nkind: roce\nclos: {leaves: 2, spines: 4, hosts_per_leaf: 8, link: 400G}\n";
-constexpr const char* kFeatures = "big,weft_rail1_ok";
-
-class BlacklistSync : public testing::Test {
- protected:
-  BlacklistSync() {
-    std::ofstream(here("fabric.yaml")) << kFabric;
-    std::filesystem::create_directories(directory_.path() / "nodes");
-    for (int host = 1; host <= 16; ++host) node(fmt::format("host{}", host), "IDLE", "");
-    const std::string path = getenv("PATH");
-    if (!path.starts_with(WEFT_SOURCE_DIR))
-      setenv("PATH", (WEFT_SOURCE_DIR "/tests/fakes/slurm:" + path).c_str(), 1);
-    setenv("FAKE_SLURM", directory_.path().c_str(), 1);
-  }
-
-  Outcome run(std::vector<std::string> words) const {
-    words.insert(words.end(), {"--ledger", here("bl.db"), "--fabric", here("fabric.yaml")});
-    return call(blacklist_command, words);
-  }
-  Outcome sync(std::vector<std::string> more = {"--apply"}) const {
-    more.insert(more.begin(), {"sync", "--to", "slurm"});
-    return run(more);
-  }
-  void add(const std::string& subject, const std::string& reason = "line card") const {
-    const auto added = run({"add", subject, "--for", "4h", "--reason", reason});
-    ASSERT_THAT(added.out, HasSubstr("activated")) << added.err << added.out;
-  }
-
-  std::string here(const std::string& name) const { return directory_.path() / name; }
-  void node(const std::string& name, const std::string& state, const std::string& reason,
-            const std::string& active = kFeatures) const {
-    std::ofstream(here("nodes/" + name)) << state << '\n'
-                                         << reason << '\n'
-                                         << kFeatures << '\n'
-                                         << active << '\n';
-  }
-  std::string read(const std::string& name) const { return text_of(here(name)); }
-  /// STATE|REASON|ACTIVE FEATURES
-  std::string at(const std::string& name) const {
-    std::ifstream file(here("nodes/" + name));
-    std::string state, reason, available, active;
-    std::getline(file, state), std::getline(file, reason);
-    std::getline(file, available), std::getline(file, active);
-    return state + "|" + reason + "|" + active;
-  }
-  const std::string idle_ = fmt::format("IDLE||{}", kFeatures);
-  /// What scontrol does at a call, in its own shell: `$call`, `$words`.
-  void hook(const char* when, const std::string& script) const {
-    std::ofstream(here(when)) << script << '\n';
-    std::filesystem::remove(here("calls"));
-  }
-  void unhook() const {
-    std::filesystem::remove(here("before"));
-    std::filesystem::remove(here("after"));
-  }
-  nlohmann::json marks_of(const std::string& id) const {
-    std::istringstream lines(run({"list", "-o", "json"}).out +
-                             run({"list", "--state", "released", "-o", "json"}).out);
-    for (std::string line; std::getline(lines, line);)
-      if (auto entry = nlohmann::json::parse(line); std::to_string(entry["id"].get<int>()) == id)
-        return entry["marks"];
-    return nlohmann::json::array();
-  }
-
- private:
-  TestDirectory directory_;
-};
+using BlacklistSync = SlurmStandIn;
 
 TEST_F(BlacklistSync, ADryRunPrintsWhatItWouldDoAndDoesNothing) {
   add("host1");
@@ -248,7 +174,7 @@ TEST_F(BlacklistSync, TwoEntriesOfOneHostShareItsMark) {
 }
 
 TEST_F(BlacklistSync, ARailIsAFeatureThatIsAssertedAgainAndPutBackAsItWas) {
-  add("host1/p1");
+  ASSERT_EQ(run({"add", "host1/p1", "--for", "4h", "--reason", "optics", "--nic", "rail"}).status, 0);
   const std::vector<std::string> rail{"--nic", "rail", "--apply"};
   EXPECT_EQ(sync(rail).status, 0);
   EXPECT_EQ(at("host1"), "IDLE||big");
@@ -264,7 +190,7 @@ TEST_F(BlacklistSync, ARailIsAFeatureThatIsAssertedAgainAndPutBackAsItWas) {
 
 TEST_F(BlacklistSync, AFeatureThatSomebodyElseTookOffStaysOff) {
   node("host1", "IDLE", "", "big");
-  add("host1/p1");
+  ASSERT_EQ(run({"add", "host1/p1", "--for", "4h", "--reason", "optics", "--nic", "rail"}).status, 0);
   const std::vector<std::string> rail{"--nic", "rail", "--apply"};
   EXPECT_THAT(sync(rail).err, HasSubstr("off already, and not by weft"));
   run({"release", "1"});
@@ -327,6 +253,16 @@ TEST_F(BlacklistSync, OfAnAnswerWithoutANodeNothingIsConcluded) {
   }
   unhook();
   EXPECT_EQ(run({"check", "--to", "slurm"}).status, 0);
+}
+
+TEST_F(BlacklistSync, GoesByTheRailsThatTheLedgerIsKeptBy) {
+  EXPECT_EQ(run({"add", "host1/p1", "--for", "4h", "--reason", "optics", "--nic", "rail"}).status, 0);
+  EXPECT_EQ(sync().status, 0);
+  EXPECT_EQ(at("host1"), "IDLE||big") << "no host is drained, though --nic was not given again";
+  const auto other = sync({"--nic", "host", "--apply"});
+  EXPECT_EQ(other.status, 64);
+  EXPECT_THAT(other.err, HasSubstr("the ledger is kept by rail"));
+  EXPECT_EQ(at("host1"), "IDLE||big");
 }
 
 TEST_F(BlacklistSync, OneWriterAtATime) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/blacklist.hpp"
+#include "cli/watch_page.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
@@ -28,6 +29,7 @@ class BlacklistLedger : public testing::Test {
     for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(ledger_ + end, ignored);
   }
 
+  const std::string& ledger() const { return ledger_; }
   Outcome run(std::vector<std::string> words) {
     words.insert(words.end(), {"--ledger", ledger_, "--fabric", fabric_.path()});
     return call(blacklist_command, words);
@@ -143,6 +145,23 @@ TEST_F(BlacklistLedger, ARunOfTheFutureIsNotTakenAndTheStatusSaysSo) {
   EXPECT_EQ(outcome.status, 64);
   EXPECT_THAT(outcome.err, HasSubstr("one of the clocks is wrong"));
   EXPECT_THAT(run({"list"}).out, Not(HasSubstr("leaf1")));
+}
+
+TEST_F(BlacklistLedger, OfAnOldRunWhatNewerOnesHaveToldIsPassedOverAndSaid) {
+  update({{"leaf1--spine1", 0.95}}, 10s);
+  const auto old = update({{"leaf1--spine1", 0.999}}, 600s);
+  EXPECT_EQ(old.status, 0);
+  EXPECT_THAT(old.out, HasSubstr("passed over: "));
+  EXPECT_THAT(run({"list"}).out, HasSubstr("proposed"));
+}
+
+TEST_F(BlacklistLedger, IsAmongTheMetricsOfAWatcher) {
+  update({{"leaf1--spine1", 0.999}}, 10s);
+  const auto fabric = *make_clos({.name = "f", .leaves = 2, .spines = 4, .hosts_per_leaf = 8});
+  EXPECT_THAT(ledger_metrics(ledger(), fabric),
+              HasSubstr("weft_blacklist_entries{fabric=\"f\",state=\"active\"} 1"));
+  EXPECT_EQ(ledger_metrics(std::nullopt, fabric), "");
+  EXPECT_EQ(ledger_metrics(ledger() + ".none", fabric), "") << "a watcher goes on without it";
 }
 
 TEST_F(BlacklistLedger, AFileOfSomethingElseIsLeftAlone) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "collectors/bus/run_certificate.hpp"
+#include "tests/fakes/fake_device_rules.hpp"
 #include "tests/support/scratch_file.hpp"
 
 namespace weft {
@@ -29,17 +30,22 @@ class FakeKubernetes {
   static constexpr const char* kTokenEnd = "+&=";  // of lists: characters that a query has to escape
   static constexpr const char* kToken = "abc.def-123_of-a-test";
 
-  FakeKubernetes()
+  /// `client`: a certificate in PEM that a client has to show, and then no token is asked for; empty: a
+  /// token.
+  explicit FakeKubernetes(const std::string& client = {})
       : made_(bus::make_certificate_of("localhost").value()),
         ca_(made_.certificate),
         key_(made_.key),
         token_(std::string(kToken) + "\n"),
-        server_(ca_.path().c_str(), key_.path().c_str()) {
+        client_(client),
+        by_certificate_(!client.empty()),
+        server_(ca_.path().c_str(), key_.path().c_str(), by_certificate_ ? client_.path().c_str() : nullptr) {
     std::filesystem::permissions(token_.path(), std::filesystem::perms::owner_read);
     const auto handle = [this](const Request& request, Response& response) { answer(request, response); };
     server_.Get(".*", handle);
     server_.Post(".*", handle);
     server_.Patch(".*", handle);
+    server_.Delete(".*", handle);
     server_.set_keep_alive_timeout(1);
     server_.set_tcp_nodelay(true);
     port_ = server_.bind_to_any_port("127.0.0.1");
@@ -53,6 +59,7 @@ class FakeKubernetes {
 
   std::string url() const { return "https://localhost:" + std::to_string(port_); }
   std::string ca_file() const { return ca_.path(); }
+  const std::string& ca_text() const { return made_.certificate; }
   std::string token_file() const { return token_.path(); }
   int port() const { return port_; }
   void stop() {
@@ -118,6 +125,12 @@ class FakeKubernetes {
     const std::scoped_lock lock(mutex_);
     meddle_ = std::move(how);
   }
+  /// Another reader or writer of rules, between calls.
+  template <class Work>
+  auto with_devices(Work work) {
+    const std::scoped_lock lock(mutex_);
+    return work(devices_);
+  }
   /// `nodes`, `nodes/status`: what this account may not patch.
   void deny(const std::string& what) {
     const std::scoped_lock lock(mutex_);
@@ -147,12 +160,15 @@ class FakeKubernetes {
       calls_.push_back(request.method + " " + request.path);
       meddle = meddle_;
     }
-    if (request.get_header_value("Authorization") != std::string("Bearer ") + kToken)
+    if (!by_certificate_ && request.get_header_value("Authorization") != std::string("Bearer ") + kToken)
       return refuse(response, 401, "Unauthorized", "Unauthorized");
     if (meddle && meddle(request, response)) return;
     const std::scoped_lock lock(mutex_);
     if (request.path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" && request.method == "POST")
       return review(request, response);
+    if (devices_.answer(request, response,
+                        [&](int code, const std::string& reason) { refuse(response, code, reason); }))
+      return;
     const std::string nodes = "/api/v1/nodes";
     if (request.path == nodes && request.method == "GET") return list(request, response);
     if (!request.path.starts_with(nodes + "/")) return refuse(response, 404, "", "no such resource");
@@ -170,7 +186,8 @@ class FakeKubernetes {
     const auto& asked = body["spec"]["resourceAttributes"];
     std::string what = asked["resource"];
     if (asked.contains("subresource")) what += "/" + asked["subresource"].get<std::string>();
-    body["status"] = {{"allowed", asked["verb"] == "patch" && !denied_.contains(what)}};
+    const bool of_rules = asked.value("group", "") == "resource.k8s.io" && what == "devicetaintrules";
+    body["status"] = {{"allowed", (asked["verb"] == "patch" || of_rules) && !denied_.contains(what)}};
     response.status = 201;
     response.set_content(body.dump(), "application/json");
   }
@@ -259,11 +276,13 @@ class FakeKubernetes {
   }
 
   const bus::RunCertificate made_;
-  const ScratchFile ca_, key_, token_;
+  const ScratchFile ca_, key_, token_, client_;
+  const bool by_certificate_;
   httplib::SSLServer server_;
   int port_ = 0;
   mutable std::mutex mutex_;
   std::map<std::string, Json> nodes_;
+  FakeDeviceRules devices_;
   int version_ = 100;
   std::vector<std::string> calls_;
   std::set<std::string> denied_;

@@ -113,6 +113,70 @@ TEST(BlacklistBySlurm, LeavesOthersAloneAndOutlivesARestartAndAReconfigure) {
   EXPECT_THAT(cluster.wait_for("host1", "idle"), HasSubstr("none"));
 }
 
+TEST(BlacklistBySlurm, ARailIsAFeatureThatIsAssertedAgainAndJobsAskFor) {
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
+  BlacklistedCluster cluster;
+  auto& slurm = cluster.slurm;
+  ASSERT_TRUE(slurm.is_ready());
+  const auto features = [&] {
+    return slurm.slurm({"sinfo", "-h", "-N", "-n", "host1", "-o", "%b"}).output;  // those that are active
+  };
+  const auto before = features();
+  ASSERT_EQ(before, "weft_rail1_ok\n");
+  const auto added =
+      cluster.blacklist("add", {"host1/p1", "--for", "1h", "--reason", "optics", "--nic", "rail"});
+  ASSERT_THAT(added.output, HasSubstr("activated")) << added.errors;
+  const auto applied = cluster.sync();
+  EXPECT_EQ(applied.status, 0) << applied.errors << applied.output;
+  EXPECT_EQ(features(), "\n");
+  EXPECT_THAT(cluster.state_of("host1"), HasSubstr("idle")) << "no host is drained";
+  ASSERT_EQ(slurm.slurm({"scontrol", "reconfigure"}).status, 0);
+  EXPECT_EQ(cluster.sync().status, 0);
+  EXPECT_EQ(features(), "\n") << "asserted again, wherever a reconfigure dropped it";
+  slurm.stop_controller(), slurm.start_controller();
+  cluster.wait_for("host1", "idle");
+  EXPECT_EQ(cluster.sync().status, 0);
+  EXPECT_EQ(features(), "\n") << "and a restart";
+  const auto job = slurm.slurm({"timeout", "20", "srun", "--quiet", "-N3", "--constraint=weft_rail1_ok", "-l",
+                                "printenv", "SLURMD_NODENAME"});
+  EXPECT_THAT(job.output, AllOf(HasSubstr("host2"), Not(HasSubstr("host1\n")))) << job.errors;
+  EXPECT_EQ(cluster.blacklist("release", {"1"}).status, 0);
+  EXPECT_EQ(cluster.sync().status, 0);
+  EXPECT_EQ(features(), before);
+}
+
+TEST(BlacklistBySlurm, AReservationKeepsJobsOffAndLeavesThoseOfOthers) {
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
+  const BlacklistedCluster cluster;
+  const auto& slurm = cluster.slurm;
+  ASSERT_TRUE(slurm.is_ready());
+  const auto reserve = [&] {
+    return cluster.blacklist("sync", {"--to", "slurm", "--slurm-reserve", "--apply"});
+  };
+  const auto reservations = [&] { return slurm.slurm({"scontrol", "-o", "show", "reservation"}).output; };
+  ASSERT_EQ(slurm
+                .slurm({"scontrol", "create", "reservation", "ReservationName=site", "StartTime=now",
+                        "Duration=60", "Users=root", "Nodes=host1"})
+                .status,
+            0);
+  EXPECT_THAT(cluster.blacklist("add", {"host1", "--for", "1h", "--reason", "fan"}).output,
+              HasSubstr("activated"));
+  const auto refused = reserve();
+  EXPECT_EQ(refused.status, 1) << refused.errors << refused.output;
+  EXPECT_THAT(reservations(), AllOf(HasSubstr("ReservationName=site "), Not(HasSubstr("weft."))));
+  ASSERT_EQ(slurm.slurm({"scontrol", "delete", "ReservationName=site"}).status, 0);
+  const auto applied = reserve();
+  EXPECT_EQ(applied.status, 0) << applied.errors << applied.output;
+  EXPECT_THAT(reservations(), HasSubstr("ReservationName=weft.small.1.host1 "));
+  EXPECT_THAT(cluster.state_of("host1"), Not(HasSubstr("drain")));
+  const auto job =
+      slurm.slurm({"timeout", "20", "srun", "--quiet", "-N3", "-l", "printenv", "SLURMD_NODENAME"});
+  EXPECT_THAT(job.output, AllOf(HasSubstr("host2"), HasSubstr("host3"), HasSubstr("host4"))) << job.errors;
+  EXPECT_EQ(cluster.blacklist("release", {"1"}).status, 0);
+  EXPECT_EQ(reserve().status, 0);
+  EXPECT_THAT(reservations(), Not(HasSubstr("weft.")));
+}
+
 TEST(SlurmTopology, AFileThatIsExportedIsWhatSlurmLoads) {
   if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
   const SlurmCluster cluster([](const std::filesystem::path& here) {

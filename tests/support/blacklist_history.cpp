@@ -37,6 +37,7 @@ class History {
         slurm_(fabric_, policy_.caps, [this] { return fate(); }) {
     policy_.nic_action = below(2) ? NicAction::host : NicAction::rail;
     if (below(4) == 0) policy_.automatic[SubjectKind::host] = false;
+    forgets_ = below(2) == 0;
     often_wrong_ = below(3) ? 0.0 : 0.15;
   }
 
@@ -143,12 +144,60 @@ class History {
     pass_time();
     if (evidence) evidence->until = now_.wall, evidence->from = now_.wall - 20s;
     const std::vector<Evidence> all = evidence ? std::vector{*evidence} : std::vector<Evidence>();
+    const Ledger before = ledger_.ledger();
+    const auto now_seen = heard(all);
+    Policy policy = policy_;
+    if (forgets_ && all.empty()) policy.automatic.clear(), policy.clean = 1s;  // options that were not given
     guarded([&] {
       (void)ledger_.change(now_.wall, [&](Ledger ledger) -> Result<Stepped> {
-        return step(std::move(ledger), fabric_, policy_, all, commands, Mutes(), now_);
+        return step(std::move(ledger), fabric_, policy, all, commands, Mutes(), now_);
       });
     });
     look_at_times();
+    look_at_grounds(before, now_seen);
+  }
+
+  /// What a run says of each effect: the highest confidence.
+  using Seen = std::map<std::string, double>;
+  std::string effect_of_subject(const Subject& subject) const {
+    std::string text;
+    const auto effect = effect_of(fabric_, subject, policy_.nic_action);
+    for (const LinkId link : effect.links) text += fmt::format("l{} ", link.value());
+    for (const PortId nic : effect.nics) text += fmt::format("n{} ", nic.value());
+    for (const NodeId host : effect.hosts) text += fmt::format("h{} ", host.value());
+    return text;
+  }
+  Seen heard(const std::vector<Evidence>& all) {
+    Seen seen;
+    for (const Evidence& evidence : all)
+      for (const Fault& fault : evidence.faults) {
+        auto& most = seen[effect_of_subject(fault.subject)];
+        most = std::max(most, fault.confidence);
+      }
+    for (const auto& [effect, confidence] : seen) {
+      grounds_[effect].runs += confidence >= policy_.confirmed ? 1 : 0;
+      grounds_[effect].most = std::max(grounds_[effect].most, confidence);
+    }
+    return seen;
+  }
+  /// Nothing becomes active that nobody was sure of, nor by what was seen of a part of it or of something
+  /// larger.
+  void look_at_grounds(const Ledger& before, const Seen& now_seen) {
+    for (const Entry& entry : ledger_.ledger().entries) {
+      if (entry.state != EntryState::active || entry.by_hand || entry.approved) continue;
+      const Entry* was = find(before, entry.id);
+      if (was && was->state == EntryState::active) continue;
+      const auto effect = effect_of_subject(*find_subject(fabric_, entry.subject));
+      const Grounds& grounds = grounds_[effect];
+      const auto seen = now_seen.find(effect);
+      const bool is_back = was && was->state == EntryState::probation && !was->by_hand &&
+                           (was->relapsed || (seen != now_seen.end() && seen->second >= 0.5));
+      if (!is_back && grounds.most < policy_.sure && grounds.runs < 2)
+        slurm_.break_rule(fmt::format("entry {} is active by {} runs, {} at most", entry.id.value(),
+                                      grounds.runs, grounds.most));
+      if (entry.needs_approval && !is_back)
+        slurm_.break_rule(fmt::format("entry {} is active without its approval", entry.id.value()));
+    }
   }
 
   /// The ledger's own time never runs ahead of the time that passed, and what was added for a time ends by
@@ -234,6 +283,7 @@ class History {
 
   std::mt19937_64 random_;
   double often_wrong_ = 0;
+  bool forgets_ = false;
   const Fabric& fabric_;
   Policy policy_;
   ModelLedger ledger_;
@@ -242,6 +292,11 @@ class History {
   Seconds lived_{};
   int boots_ = 0, runs_ = 0;
   std::map<std::string, std::string> foreign_;  // reasons of others, by host
+  struct Grounds {
+    int runs = 0;     // of some confidence
+    double most = 0;  // the highest
+  };
+  std::map<std::string, Grounds> grounds_;  // by effect
 };
 
 /// Hosts to be drained, one to come back and a mark to be passed on, killed at call `at` (after: once it was

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "topology/model/clos.hpp"
+#include "topology/model/fabric_builder.hpp"
 
 namespace weft::blacklist {
 namespace {
@@ -39,6 +40,27 @@ TEST_F(AdmissionOfAFabric, LetsThroughAsMuchAsTheCapsLeaveInTheOrderGiven) {
                                                Optional(HasSubstr("uplinks of leaf1")), Eq(std::nullopt)))
       << "what comes behind one that is held back is judged by itself";
   EXPECT_EQ(admission.breaker, std::nullopt);
+}
+
+TEST(CapacityOfUnequalLinks, IsWhatTheyCarryAndNotOnlyHowManyTheyAre) {
+  FabricBuilder builder("unequal", FabricKind::roce);
+  std::vector<NodeId> leaves, spines;
+  for (int i = 1; i <= 2; ++i)
+    leaves.push_back(*builder.add_node({.name = fmt::format("leaf{}", i), .tier = Tier::leaf}));
+  for (int i = 1; i <= 5; ++i)
+    spines.push_back(*builder.add_node({.name = fmt::format("spine{}", i), .tier = Tier::spine}));
+  for (const NodeId leaf : leaves)
+    for (std::size_t i = 0; i < spines.size(); ++i)
+      builder.connect(leaf, spines[i], Bandwidth::gbit(i == 0 ? 400 : 100));
+  const Fabric fabric = std::move(builder).build();
+  const Capacity capacity(fabric, {.fabric_links = 1});
+  const auto broken_by = [&](const char* link) {
+    return capacity.broken_by(effect_of(fabric, *parse_subject(fabric, link), NicAction::host));
+  };
+  EXPECT_EQ(broken_by("leaf1--spine2"), std::nullopt) << "100 of 800 Gbit/s";
+  EXPECT_THAT(broken_by("leaf1--spine1"),
+              Optional(HasSubstr(
+                  "uplinks of leaf1: 400 Gbit/s of 800 Gbit/s would be out of use, 200 Gbit/s may be")));
 }
 
 TEST_F(AdmissionOfAFabric, WhatIsOutAlreadyCounts) {

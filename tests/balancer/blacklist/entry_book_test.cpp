@@ -18,7 +18,6 @@ constexpr UtcTime kDay{std::chrono::seconds(1'800'000'000)};
 class EntryBookOfAFabric : public testing::Test {
  protected:
   Subject subject(std::string_view name) const { return *parse_subject(fabric_, name); }
-  std::vector<ChannelId> channels(std::string_view name) const { return channels_of(fabric_, subject(name)); }
   /// As it stands in a ledger.
   Entry& kept(std::uint64_t id, std::string_view name, EntryState state) {
     Entry entry{.id = EntryId(id), .subject = name_of(fabric_, subject(name)), .state = state};
@@ -58,16 +57,30 @@ TEST_F(EntryBookOfAFabric, ALinkCoversItsChannelsAndAChannelDoesNotCoverItsLink)
   kept(1, "leaf1--spine1", EntryState::active);
   kept(2, "leaf2->spine1", EntryState::active);
   auto all = book();
-  ASSERT_NE(all.covering(channels("leaf1->spine1")), nullptr);
-  EXPECT_EQ(all.covering(channels("leaf1->spine1"))->id, EntryId(1));
-  EXPECT_EQ(all.covering(channels("leaf2--spine1")), nullptr);
-  EXPECT_EQ(all.covering(channels("leaf2--spine2")), nullptr);
+  ASSERT_NE(all.covering(subject("leaf1->spine1")), nullptr);
+  EXPECT_EQ(all.covering(subject("leaf1->spine1"))->id, EntryId(1));
+  EXPECT_EQ(all.covering(subject("leaf2--spine1")), nullptr);
+  EXPECT_EQ(all.covering(subject("leaf2--spine2")), nullptr);
+}
+
+TEST_F(EntryBookOfAFabric, ALeafCoversACableOfItsHostsOnlyWhileItIsActive) {
+  for (const auto state : {EntryState::proposed, EntryState::probation}) {
+    ledger_ = {};
+    kept(1, "leaf1", state);
+    EXPECT_EQ(book().covering(subject("host1")), nullptr);
+    ASSERT_NE(book().covering(subject("leaf1")), nullptr);
+  }
+  ledger_ = {};
+  kept(1, "leaf1", EntryState::active);
+  kept(2, "host1", EntryState::probation);
+  EXPECT_EQ(book().covering(subject("host1--leaf1"))->id, EntryId(2)) << "of the same host first";
+  EXPECT_EQ(book().covering(subject("host2--leaf1"))->id, EntryId(1));
 }
 
 TEST_F(EntryBookOfAFabric, AReleasedEntryCoversNothingAndIsStillFoundByItsName) {
   kept(1, "leaf1--spine1", EntryState::released);
   auto all = book();
-  EXPECT_EQ(all.covering(channels("leaf1--spine1")), nullptr);
+  EXPECT_EQ(all.covering(subject("leaf1--spine1")), nullptr);
   EXPECT_THAT(all.named({SubjectKind::link, "leaf1--spine1"}), ElementsAre(EntryId(1)));
   ASSERT_NE(all.entry(EntryId(1)), nullptr);
   EXPECT_EQ(all.entry(EntryId(9)), nullptr);
@@ -82,7 +95,7 @@ TEST_F(EntryBookOfAFabric, ANewEntryHasTheNextIdTheLedgersTimeAndIsFoundAtOnce) 
   EXPECT_EQ(made.since, Seconds(77));
   EXPECT_EQ(made.subject, (SubjectName{SubjectKind::link, "leaf2--spine2"}));
   EXPECT_EQ(ledger_.last_id, 5u);
-  EXPECT_NE(all.covering(channels("leaf2--spine2")), nullptr);
+  EXPECT_NE(all.covering(subject("leaf2--spine2")), nullptr);
 }
 
 TEST_F(EntryBookOfAFabric, OffencesCountOfTheLastThirtyDaysAndNotThoseAddedByHand) {

@@ -313,6 +313,108 @@ TEST(BlacklistPolicy, EvidenceFromTheFutureIsRefused) {
   EXPECT_THAT(kept.ledger.entries, IsEmpty());
 }
 
+TEST(BlacklistPolicy, AFaultOfOneCableTakesOutNoLeafThatIsOnlyProposedHeldOrOnProbation) {
+  const auto cable = [](const Kept& kept) { return kept.fault("host1--leaf1", 0.999); };
+  Kept proposed;
+  proposed.sweep(60s, {proposed.fault("leaf1", 0.6)});
+  proposed.sweep(60s, {cable(proposed)});
+  EXPECT_EQ(proposed.state(0), EntryState::proposed) << "nobody is sure of the leaf";
+  EXPECT_EQ(proposed.state(1), EntryState::active);
+
+  Kept planned;
+  planned.pass(60s, {}, {Add{*parse_subject(planned.fabric, "leaf1"), 1h, "line card", "ann"}});
+  ASSERT_EQ(planned.state(), EntryState::active);
+  planned.sweep(60s, {cable(planned)});
+  EXPECT_THAT(planned.ledger.entries, SizeIs(1)) << "what the work causes is no evidence";
+  planned.pass(1h);
+  ASSERT_EQ(planned.state(0), EntryState::probation);
+  planned.sweep(60s, {planned.fault("host1--leaf1", 0.6)});
+  EXPECT_EQ(planned.state(0), EntryState::probation);
+  EXPECT_EQ(planned.state(1), EntryState::proposed) << "it has to be sure by itself";
+
+  Kept held(*make_clos({.leaves = 8, .spines = 8, .hosts_per_leaf = 2}));
+  held.pass(60s, {}, {Add{*parse_subject(held.fabric, "leaf1"), 1h, "line card", "ann"}});
+  held.pass(60s, {}, {Hold{EntryId(1), "not now", "ann"}});
+  held.sweep(60s, {cable(held)});
+  EXPECT_EQ(held.state(0), EntryState::proposed);
+  EXPECT_EQ(held.state(1), EntryState::active) << "of the cable nobody said so";
+}
+
+TEST(BlacklistPolicy, AfterPlannedWorkAFaultHasToBeAsSureAsAnyOther) {
+  Kept kept;
+  kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "host1"), 1h, "memory", "ann"}});
+  kept.sweep(60s, {kept.fault("host1", 0.95)});
+  kept.pass(1h);
+  ASSERT_EQ(kept.state(), EntryState::probation);
+  kept.sweep(60s, {kept.fault("host1", 0.95)});
+  EXPECT_EQ(kept.state(), EntryState::probation) << "that of the work does not count";
+  kept.sweep(60s, {kept.fault("host1", 0.95)});
+  EXPECT_EQ(kept.state(), EntryState::active);
+}
+
+TEST(BlacklistPolicy, WhatOnceNeedsApprovalNeedsItWhateverCommandComesWithoutTheOption) {
+  Kept kept;
+  kept.policy.automatic[SubjectKind::host] = false;
+  kept.sweep(60s, {kept.fault("host1"), kept.fault("host2", 0.95)});
+  kept.sweep(60s, {kept.fault("host2", 0.95)});
+  kept.policy.automatic.clear();
+  kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "host9"), 1h, "memory", "ann"}});
+  EXPECT_EQ(kept.state(0), EntryState::proposed);
+  EXPECT_EQ(kept.state(1), EntryState::proposed);
+  kept.pass(60s, {}, {Approve{EntryId(2), "ann"}});
+  EXPECT_EQ(kept.state(0), EntryState::proposed);
+  EXPECT_EQ(kept.state(1), EntryState::active);
+}
+
+TEST(BlacklistPolicy, ACommandReleasesNothingButWhatItNames) {
+  Kept kept;
+  kept.policy.clean = 4h;
+  kept.sweep(60s, {kept.fault("host1")});
+  for (int i = 0; i < 4; ++i) kept.sweep(20min);
+  ASSERT_EQ(kept.state(), EntryState::active);
+  kept.policy.clean = 30min;  // the option was forgotten
+  kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "host9"), 1h, "memory", "ann"}});
+  EXPECT_EQ(kept.state(), EntryState::active);
+}
+
+TEST(BlacklistPolicy, TimeAloneEndsWhatWasAddedForATimeAndNothingElse) {
+  Kept kept;
+  kept.sweep(60s, {kept.fault("host1")});
+  kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "host9"), 1h, "memory", "ann"}});
+  for (int i = 0; i < 2; ++i) kept.sweep(19min);
+  kept.ledger.entries[0].clean = 40h;
+  kept.at += 2h;
+  const auto stepped =
+      let_time_pass(kept.ledger, kept.fabric, kept.policy, {kStart + kept.at, kept.at, "boot"});
+  EXPECT_THAT(kinds(stepped.events), testing::ElementsAre(EventKind::expired));
+  EXPECT_EQ(stepped.ledger.entries[0].state, EntryState::active);
+  EXPECT_EQ(stepped.ledger.entries[1].state, EntryState::probation);
+}
+
+TEST(BlacklistPolicy, RunsAreHeardAgainAfterAClockWasAheadAndIsSetRight) {
+  Kept kept;
+  kept.sweep(60s, {kept.fault("host1")});
+  Seconds uptime = kept.at;
+  const auto hear = [&](std::vector<Fault> faults) {
+    uptime += 60s;
+    const auto evidence = kept.run(std::move(faults));
+    auto stepped = step(kept.ledger, kept.fabric, kept.policy, {&evidence, 1}, {}, {},
+                        {kStart + kept.at, uptime, "boot"});
+    kept.ledger = std::move(stepped.ledger);
+    return kinds(stepped.events);
+  };
+  kept.at += 24h * 400;  // the clock of this machine, and of the one that swept
+  hear({kept.fault("host1"), kept.fault("host2", 0.95)});
+  kept.at -= 24h * 400;
+  kept.at += 1h;
+  EXPECT_THAT(hear({}), testing::Contains(EventKind::clock_set));
+  kept.at += 60s;
+  EXPECT_THAT(hear({kept.fault("host2", 0.95)}), IsEmpty()) << "the run of the future confirms nothing";
+  EXPECT_EQ(kept.ledger.entries[0].clean_at, kept.ledger.time) << "the run is believed";
+  EXPECT_EQ(kept.state(), EntryState::active) << "and ends nothing by itself";
+  EXPECT_EQ(kept.state(1), EntryState::proposed);
+}
+
 /// What holds of every ledger that steps can make.
 void expect_sound(const Kept& kept, const Ledger& before) {
   Capacity all(kept.fabric, kept.policy.caps);
