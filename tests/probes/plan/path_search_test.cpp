@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
@@ -125,8 +127,8 @@ TEST(PathSearch, AnswersFromAddressesOfNobodyAreNoPathAndEndIt) {
 
 TEST(PathSearch, AnswersOfASwitchThatIsNotOnTheWayAreOddAndBounded) {
   Rig rig(two_tiers());
-  const auto elsewhere = *rig.addresses.book.address_of(
-      *rig.fabric.channel_from(rig.pair.src).transform([&](ChannelId c) { return rig.fabric.target(c); }));
+  const auto elsewhere =
+      *rig.addresses.book.address_of(rig.fabric.target(*rig.fabric.channel_from(rig.pair.src)));
   const auto state = rig.run([&](const auto& asking) {
     return std::vector<datapath::HopAnswer>{{.hop = asking.hops.first, .from = elsewhere}};
   });
