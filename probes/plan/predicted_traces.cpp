@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kLabelsPerChannel = 4;  // as many as a fresh model is checked by (hash_learner.cpp)
 /// Labels looked at: those of one pair, and of all. More costs a large fabric minutes.
 constexpr std::size_t kMaxOfPair = 256;
+constexpr std::size_t kMaxOpenLabels = 64;
 constexpr std::size_t kMaxWalks = 500'000;
 
 }  // namespace
@@ -39,10 +40,14 @@ std::vector<TracePlan> PredictedTraces::next(std::span<const NicPair> pairs,
   std::size_t walks = 0;
   for (const NicPair& pair : pairs) {
     TracePlan of_pair{pair, {}};
+    std::size_t open = 0;
     for (std::size_t i = 0; i < kMaxOfPair && walks < kMaxWalks && !wanted.empty(); ++i, ++walks) {
       const PathLabel label(kFirstRoceLabel + static_cast<std::uint32_t>(random() % kRoceLabels));
       const auto way = hashes_.walk(pair, label, true);
-      if (!way.arrives) break;  // of its pair nothing is predicted, as a rule
+      if (!way.arrives) {
+        if (++open == kMaxOpenLabels) break;  // of this pair next to nothing is predicted
+        continue;
+      }
       bool is_wanted = false;
       for (const ChannelId channel : way.channels)
         if (const auto at = wanted.find(channel); at != wanted.end()) {

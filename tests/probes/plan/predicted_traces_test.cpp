@@ -14,7 +14,7 @@ namespace {
 struct Rig {
   explicit Rig(routing::HashOptions hash, std::size_t labels = 64)
       : sim(sim::SimFabric::make(fabric, addresses.book, {.seed = 3, .hash = hash})) {
-    for (std::uint32_t i = 0; i < labels; ++i) trace(PathLabel(kFirstRoceLabel + 37 * i % kRoceLabels));
+    for (std::uint32_t i = 0; i < labels; ++i) trace(PathLabel(kFirstRoceLabel + 1237 * i % kRoceLabels));
   }
   Fabric fabric = *make_clos({.leaves = 2, .spines = 8, .hosts_per_leaf = 2});
   AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
