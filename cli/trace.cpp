@@ -17,6 +17,7 @@
 #include "cli/simulate_infiniband.hpp"
 #include "cli/time_limit.hpp"
 #include "cli/trace_answer.hpp"
+#include "cli/trace_paths.hpp"
 #include "cli/trace_words.hpp"
 #include "probes/mad/mads.hpp"
 #include "probes/plan/path_learner.hpp"
@@ -70,6 +71,7 @@ constexpr const char* kExamples =
     "  weft trace host1 host9 --labels 256 --lab=mine -o json\n"
     "  weft trace gpu001 gpu064 --fabric cluster.yaml  # live: agents on both, by ssh\n"
     "  weft trace host1 host5 --fabric fabric.yaml --simulate\n"
+    "  weft trace 'host[1-8]' 'host[9-16]' --lab --every-path   # 64 pairs\n"
     "  weft trace host1 host5 --fabric fabric.yaml --map --hash crc32   # all labels\n"
     "  weft trace gpu001 gpu064 --fabric ib.yaml --device mlx5_0   # InfiniBand\n"
     "  weft trace gpu001 gpu064 --fabric cluster.yaml --audit 64   # where queue pairs go\n"
@@ -257,9 +259,9 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const auto file = load_fabric_file(path);
   if (!file) return report(file.error());
   if (file->fabric.kind() == FabricKind::infiniband) {
-    if (words.map.all_labels || !values["hash"].defaulted())
-      return report(
-          {ErrorKind::usage, "--map and --hash: on InfiniBand tables tell the path of every label"});
+    if (words.map.all_labels || words.every_path || !values["hash"].defaulted())
+      return report({ErrorKind::usage,
+                     "--map, --every-path, --hash: on InfiniBand tables tell the path of every label"});
     return trace_infiniband_fabric(values, words, *file);
   }
   if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
@@ -273,9 +275,10 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
     if (!values["hash"].defaulted())
       return report({ErrorKind::usage, "--hash is of a simulation: add --simulate"});
     const auto live = read_live_fabric(path);
-    return live ? trace_cluster(values, words, *live) : report(live.error());
+    if (!live) return report(live.error());
+    return words.every_path ? find_paths_cluster(values, words, *live) : trace_cluster(values, words, *live);
   }
-  const int status = trace_simulated(words, *file);
+  const int status = words.every_path ? find_paths_simulated(words, *file) : trace_simulated(words, *file);
   if (!simulated && status == kExitHealthy)
     print_stderr("weft: {} gives no addresses: traced in a simulation, no packet was sent\n", path);
   return status;
@@ -304,9 +307,12 @@ OptionParser trace_options() {
       "simulate", "simulate the fabric in any case: needs no hosts and no privileges")(
       "map",
       "all labels: traced until the others' paths follow from the switches' hashes, or these have no "
-      "structure")("hash", po::value<std::string>()->value_name("HASH")->default_value("structureless"),
-                   "of simulated switches: structureless, crc16, crc32, toeplitz or xor, and :modulo, "
-                   ":threshold or :table");
+      "structure")("every-path",
+                   "only until every path was seen, asking the hops that decide; SRC and DST may be lists "
+                   "(host[1-8])")(
+      "hash", po::value<std::string>()->value_name("HASH")->default_value("structureless"),
+      "of simulated switches: structureless, crc16, crc32, toeplitz or xor, and :modulo, "
+      ":threshold or :table");
   parser.options(Group::how)
       .add_options()("engine", po::value<std::string>()->value_name("auto|raw|dpdk")->default_value("auto"),
                      "how traces are sent on RoCE: auto, raw, or dpdk (the same packets by DPDK)");
@@ -334,9 +340,11 @@ int trace_command(const Arguments& arguments) {
   const auto lab = (*values)["lab"].as<std::string>();
   if (!(*values)["hash"].defaulted())
     return report({ErrorKind::usage, "--hash is of a simulation: a lab's routers hash by their kernel"});
-  if (!lab::ib_lab_exists(lab, ib_lab_root())) return trace_lab(*values, *words);
-  if (words->map.all_labels)
-    return report({ErrorKind::usage, "--map: on InfiniBand tables tell the path of every label"});
+  if (!lab::ib_lab_exists(lab, ib_lab_root()))
+    return words->every_path ? find_paths_lab(*values, *words) : trace_lab(*values, *words);
+  if (words->map.all_labels || words->every_path)
+    return report(
+        {ErrorKind::usage, "--map and --every-path: on InfiniBand tables tell the path of every label"});
   if (words->audit.queue_pairs > 0)
     return report(
         {ErrorKind::usage, "--audit: an InfiniBand lab has no queue pairs, only management datagrams"});

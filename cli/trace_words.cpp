@@ -56,6 +56,10 @@ Result<TraceWords> read_trace_words(const po::variables_map& values) {
   const session::MapOrder map{.all_labels = values.count("map") != 0};
   if (map.all_labels && (audit.queue_pairs > 0 || !values["labels"].defaulted()))
     return fail(ErrorKind::usage, "--map chooses the labels itself: leave out --labels and --audit");
+  const bool every_path = values.count("every-path") != 0;
+  if (every_path && (audit.queue_pairs > 0 || map.all_labels || !values["labels"].defaulted()))
+    return fail(ErrorKind::usage,
+                "--every-path chooses the labels itself: leave out --labels, --map and --audit");
   const auto hash = routing::parse_hash(values["hash"].as<std::string>());
   if (!hash) return pass_on(hash, "--hash");
   WEFT_TRY(const auto engine, read_trace_engine(values));
@@ -76,7 +80,8 @@ Result<TraceWords> read_trace_words(const po::variables_map& values) {
                     map,
                     *hash,
                     engine,
-                    std::move(dpdk_args)};
+                    std::move(dpdk_args),
+                    every_path};
 }
 
 }  // namespace weft::cli

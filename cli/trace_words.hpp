@@ -24,6 +24,7 @@ struct TraceWords {
   routing::HashOptions hash = {};                        // of a simulation
   std::optional<run::EngineKind> engine = std::nullopt;  // raw or dpdk; absent: auto
   std::string dpdk_args = {};
+  bool every_path = false;  // src and dst are lists
 };
 
 /// Error: usage, naming the option and what it takes.

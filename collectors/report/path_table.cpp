@@ -7,6 +7,7 @@
 
 #include "probes/plan/trace_plan.hpp"
 #include "topology/base/text.hpp"
+#include "topology/base/text_table.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::report {
@@ -113,6 +114,49 @@ std::string label_map_table(const Fabric& fabric, plan::LabelMap& map, const pla
   if (tally.predicted > 0)
     text += wrapped("predicted: trace a label before anything rests on it", 0, columns);
   return text;
+}
+
+namespace {
+
+std::string end_text(const plan::PathSearch::State& state) {
+  switch (state.end) {
+    case plan::SearchEnd::searching:
+      return "cut short";
+    case plan::SearchEnd::all_seen:
+      return "";
+    case plan::SearchEnd::enough_asked:
+      return state.odd > 0 ? "answers contradict the fabric file" : "the others are not taken";
+    case plan::SearchEnd::silent:
+      return "nobody answers";
+    case plan::SearchEnd::no_way:
+      return "no way in the fabric file";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string search_table(const Fabric& fabric, const plan::PathLearner& learner,
+                         const std::vector<plan::PathSearch::State>& states, SearchCost cost,
+                         std::size_t columns) {
+  std::string text;
+  std::size_t complete = 0;
+  TextTable table({{"from"}, {"to"}, {"paths"}, {"labels", true}, {""}});
+  for (const auto& state : states) {
+    const bool is_complete = state.end == plan::SearchEnd::all_seen;
+    complete += is_complete ? 1 : 0;
+    std::string note = end_text(state);
+    if (state.sprayed > 0) note += fmt::format("{}a label went several ways", note.empty() ? "" : "; ");
+    table.add({fabric.name_of_nic(state.pair.src), fabric.name_of_nic(state.pair.dst),
+               fmt::format("{} of {}", state.paths_seen, state.ways.paths), fmt::format("{}", state.labels),
+               note});
+  }
+  if (states.size() == 1)
+    text += path_table(fabric, learner, static_cast<std::uint32_t>(states[0].labels), columns);
+  text += table.text(columns);
+  return text + wrapped(fmt::format("{} of {} pairs: every path seen; {} probes in {:.2f} s", complete,
+                                    states.size(), cost.probes, cost.took.count()),
+                        0, columns);
 }
 
 files::RowSet path_rows(const Fabric& fabric, const plan::PathLearner& learner, plan::LabelMap* map) {

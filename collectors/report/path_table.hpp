@@ -1,10 +1,12 @@
 // The paths of one pair of NICs as a table for people: each path, and the labels that select it.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "probes/plan/label_map.hpp"
 #include "probes/plan/path_learner.hpp"
+#include "probes/plan/path_search.hpp"
 #include "topology/files/row_text.hpp"
 
 namespace weft::report {
@@ -19,6 +21,15 @@ std::string path_table(const Fabric& fabric, const plan::PathLearner& learner, s
 /// How the labels of a pair stand, and what is known of the switches' hashes on its way.
 std::string label_map_table(const Fabric& fabric, plan::LabelMap& map, const plan::NicPair& pair,
                             std::size_t columns = 80);
+
+struct SearchCost {
+  std::uint64_t probes = 0;
+  std::chrono::duration<double> took{};
+};
+/// A search for all paths of several pairs: what was found of each; of one pair its paths too.
+std::string search_table(const Fabric& fabric, const plan::PathLearner& learner,
+                         const std::vector<plan::PathSearch::State>& states, SearchCost cost,
+                         std::size_t columns = 80);
 
 /// For programs: a row for each label and path; a label that may take several paths has several rows, and
 /// says how many. With a `map` its predicted labels follow, and each row says how it is known and how surely.

@@ -6,8 +6,11 @@ namespace weft::datapath {
 
 Result<std::vector<HopAnswer>> trace_without_echo(ProbeEngine& tracer, TraceRequest request,
                                                   std::stop_token stop) {
-  for (TraceSpec& spec : request.specs)
+  for (TraceSpec& spec : request.specs) {
+    if (!spec.to_peer) continue;
     spec.max_hops = static_cast<std::uint8_t>(std::max(spec.max_hops - 1, 1));
+    spec.first_hop = std::min(spec.first_hop, spec.max_hops);
+  }
   auto answers = tracer.trace(request, std::move(stop));
   if (!answers) return answers;
   std::vector<bool> complete(request.specs.size(), false);
@@ -16,7 +19,7 @@ Result<std::vector<HopAnswer>> trace_without_echo(ProbeEngine& tracer, TraceRequ
       complete[answer.spec] = true;
   for (std::uint32_t i = 0; i < complete.size(); ++i) {
     const TraceSpec& spec = request.specs[i];
-    if (complete[i])
+    if (complete[i] && spec.to_peer)
       answers->push_back({.spec = i,
                           .hop = static_cast<std::uint8_t>(spec.max_hops + 1),
                           .is_peer = true,

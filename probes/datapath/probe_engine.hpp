@@ -42,12 +42,16 @@ struct Pace {
   friend bool operator==(const Pace&, const Pace&) = default;
 };
 
-/// TTL-limited probes of the flow (source NIC, peer, label): hops 1..max_hops; the answer to the hop beyond
-/// the last switch is the peer's own echo.
+/// TTL-limited probes of the flow (source NIC, peer, label): hops first_hop..max_hops; the answer to the hop
+/// beyond the last switch is the peer's own echo.
 struct TraceSpec {
   std::uint32_t peer = 0;  // index into TraceRequest::peers
   PathLabel label;
   std::uint8_t max_hops = 5;
+  std::uint8_t first_hop = 1;
+  bool to_peer = true;  // the last of these hops is the peer's place; else a switch's, and no echo is due
+  /// Hops asked. Precondition: first_hop is one of 1..max_hops.
+  std::uint32_t hops() const { return max_hops - first_hop + 1u; }
   friend bool operator==(const TraceSpec&, const TraceSpec&) = default;
 };
 struct TraceRequest {

@@ -37,23 +37,25 @@ class TraceBook : public ProbeBook {
   /// One attempt at one hop of one spec.
   struct Attempt {
     std::uint32_t spec;
-    std::uint32_t sequence;  // attempt * max_hops + hop - 1
+    std::uint32_t sequence;  // attempt * hops() + hop - first_hop
   };
 
   std::uint8_t hop_of(const Attempt& attempt) const;
-  Hop& hop_at(std::uint32_t spec, std::uint8_t hop) { return hops_[first_hop_[spec] + hop - 1u]; }
+  Hop& hop_at(std::uint32_t spec, std::uint8_t hop) {
+    return hops_[begin_of_[spec] + hop - request_.specs[spec].first_hop];
+  }
   Nanoseconds& sent_at(const Attempt& attempt);
   std::optional<Attempt> attempt_of(const Answer& answer) const;
   std::optional<Attempt> checked(const packet::ProbeHeader& header) const;
   void settle(Hop& hop, State state);
 
   const TraceRequest& request_;
-  std::vector<std::size_t> first_hop_;  // of each spec, into hops_
+  std::vector<std::size_t> begin_of_;  // of each spec, into hops_
   std::vector<Hop> hops_;
   std::vector<Nanoseconds> sent_at_;  // per hop and attempt; zero: not sent
   std::vector<std::optional<Attempt>> by_identification_;
-  std::uint32_t spec_ = 0;  // the next to send
-  std::uint8_t hop_ = 1;
+  std::uint32_t spec_ = 0;    // the next to send
+  std::uint32_t passed_ = 0;  // of its hops
   std::uint8_t attempt_ = 0;
   std::size_t waiting_ = 0;
 };
@@ -61,28 +63,29 @@ class TraceBook : public ProbeBook {
 TraceBook::TraceBook(const TraceRequest& request) : request_(request), by_identification_(0x10000) {
   std::size_t total = 0;
   for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
-    first_hop_.push_back(total);
-    total += request.specs[spec].max_hops;
-    for (std::uint8_t hop = 1; hop <= request.specs[spec].max_hops; ++hop)
+    begin_of_.push_back(total);
+    total += request.specs[spec].hops();
+    for (std::uint8_t hop = request.specs[spec].first_hop; hop <= request.specs[spec].max_hops; ++hop)
       hops_.push_back({.answer = {.spec = spec, .hop = hop}});
   }
   sent_at_.resize(total * request.attempts);
 }
 
 std::uint8_t TraceBook::hop_of(const Attempt& attempt) const {
-  return static_cast<std::uint8_t>(attempt.sequence % request_.specs[attempt.spec].max_hops + 1);
+  const TraceSpec& spec = request_.specs[attempt.spec];
+  return static_cast<std::uint8_t>(attempt.sequence % spec.hops() + spec.first_hop);
 }
 
 Nanoseconds& TraceBook::sent_at(const Attempt& attempt) {
-  return sent_at_[first_hop_[attempt.spec] * request_.attempts + attempt.sequence];
+  return sent_at_[begin_of_[attempt.spec] * request_.attempts + attempt.sequence];
 }
 
 std::optional<Outgoing> TraceBook::next() {
   const auto wanted = attempt_ == 0 ? State::unsent : State::waiting;
-  for (; spec_ < request_.specs.size(); ++spec_, hop_ = 1) {
+  for (; spec_ < request_.specs.size(); ++spec_, passed_ = 0) {
     const auto& spec = request_.specs[spec_];
-    while (hop_ <= spec.max_hops) {
-      const auto hop = hop_++;
+    while (passed_ < spec.hops()) {
+      const auto hop = static_cast<std::uint8_t>(spec.first_hop + passed_++);
       if (hop_at(spec_, hop).state != wanted) continue;
       const auto label = UdpPort(static_cast<std::uint16_t>(spec.label.value()));
       return Outgoing{.peer = spec.peer,
@@ -90,7 +93,7 @@ std::optional<Outgoing> TraceBook::next() {
                       .back_label = label,
                       .hop_limit = hop,
                       .spec = spec_,
-                      .sequence = static_cast<std::uint32_t>(attempt_ * spec.max_hops + hop - 1)};
+                      .sequence = attempt_ * spec.hops() + hop - spec.first_hop};
     }
   }
   return std::nullopt;
@@ -117,7 +120,7 @@ void TraceBook::settle(Hop& hop, State state) {
 /// The attempt a header names, if this request sent it.
 std::optional<TraceBook::Attempt> TraceBook::checked(const packet::ProbeHeader& header) const {
   if (header.batch != request_.batch || header.spec >= request_.specs.size()) return std::nullopt;
-  if (header.sequence >= request_.specs[header.spec].max_hops * std::uint32_t{request_.attempts})
+  if (header.sequence >= request_.specs[header.spec].hops() * std::uint32_t{request_.attempts})
     return std::nullopt;
   return Attempt{header.spec, header.sequence};
 }
@@ -166,7 +169,7 @@ bool TraceBook::again() {
   if (waiting_ == 0 || attempt_ + 1 >= request_.attempts) return false;
   ++attempt_;
   spec_ = 0;
-  hop_ = 1;
+  passed_ = 0;
   return true;
 }
 
@@ -192,7 +195,10 @@ Result<std::size_t> count_probes(const TraceRequest& request) {
     if (auto ok = check_spec(i, spec.peer, request.peers.size(), spec.label); !ok) return pass_on(ok);
     if (spec.max_hops == 0 || spec.max_hops == 255)
       return fail(ErrorKind::usage, "spec {}: {} hops: expected 1 to 254", i, spec.max_hops);
-    total += std::size_t{spec.max_hops} * request.attempts;
+    if (spec.first_hop == 0 || spec.first_hop > spec.max_hops)
+      return fail(ErrorKind::usage, "spec {}: from hop {}: expected 1 to {}", i, spec.first_hop,
+                  spec.max_hops);
+    total += std::size_t{spec.hops()} * request.attempts;
   }
   return total;
 }

@@ -10,8 +10,6 @@
 namespace weft::plan {
 namespace {
 
-using routing::FlowBits;
-
 constexpr std::uint8_t kMaxTimes = 3;  // a label is asked: silent three times is silent, not unlucky
 /// Labels of one answer that are to tell of one group, once a first lot of flows is known: each but the first
 /// may say what another of them said.
@@ -38,19 +36,6 @@ std::vector<PathLabel> LabelMap::label_order(std::uint64_t seed) {
   return labels;
 }
 
-std::optional<LabelMap::GroupIndex> LabelMap::group_at(NodeId at, NodeId goal) {
-  const auto [known, is_new] =
-      group_of_.try_emplace(std::uint64_t{at.value()} << 32 | goal.value(), std::nullopt);
-  if (!is_new) return known->second;
-  const auto next = learner_->ways().to(goal).next(at);
-  if (next.size() < 2) return std::nullopt;
-  std::vector<ChannelId> hops(next.begin(), next.end());
-  const auto [group, is_first] = index_.try_emplace({at, hops}, groups_.size());
-  if (is_first)
-    groups_.push_back({at, hops, HashLearner(static_cast<std::uint32_t>(hops.size()), confidence_)});
-  return known->second = group->second;
-}
-
 const Route* LabelMap::seen(const NicPair& pair, PathLabel label) const {
   const PairRoutes* known = learner_->find(pair.src, pair.dst);
   if (!known) return nullptr;
@@ -70,62 +55,15 @@ void LabelMap::learn_path(const NicPair& pair, PathLabel label, const Route& rou
   const PathTable& table = learner_->table();
   const auto paths = table.paths(route.paths);
   const auto path = table.channels(paths.front());
-  const NodeId goal = routing::edge_switch(*fabric_, pair.dst);
-  const auto src = addresses_->address_of(pair.src), dst = addresses_->address_of(pair.dst);
-  if (!src || !dst) return;
-  const FlowBits flow = FlowBits::of(*src, *dst, label);
   const std::size_t known = paths.size() == 1 ? path.size() : common_start(table, route.paths);
-  for (std::size_t i = 0; i + 1 < known; ++i) {
-    const auto group = group_at(fabric_->target_node(path[i]), goal);
-    if (!group) continue;
-    const auto member = std::ranges::find(groups_[*group].next_hops, path[i + 1]);
-    if (member == groups_[*group].next_hops.end())
-      groups_[*group].hash.give_up();
-    else
-      groups_[*group].hash.learn(flow,
-                                 static_cast<std::uint32_t>(member - groups_[*group].next_hops.begin()));
-  }
+  hashes_.learn(pair, label, path, known);
   // Hop `known + 1` is where the paths part. It answered, from several nodes: that switch sprays.
   const bool parts = paths.size() > 1 && known > 0 && (route.answered >> known & 1U) != 0;
   const auto node_of = [&](PathId each) { return fabric_->target_node(table.channels(each)[known]); };
   if (parts && std::ranges::any_of(paths, [&](PathId p) { return node_of(p) != node_of(paths.front()); }))
-    if (const auto group = group_at(fabric_->target_node(path[known - 1]), goal))
-      groups_[*group].hash.give_up();
-}
-
-LabelMap::Walk LabelMap::walk(const NicPair& pair, PathLabel label, bool by_checked) {
-  Walk walk{.channels = {*fabric_->channel_from(pair.src)}, .open = {}, .unchecked = {}};
-  const NodeId goal = routing::edge_switch(*fabric_, pair.dst);
-  const auto src = addresses_->address_of(pair.src), dst = addresses_->address_of(pair.dst);
-  if (!src || !dst) return walk;
-  const FlowBits flow = FlowBits::of(*src, *dst, label);
-  while (fabric_->target_node(walk.channels.back()) != goal) {
-    const NodeId here = fabric_->target_node(walk.channels.back());
-    const auto group = group_at(here, goal);
-    if (!group) {
-      const auto next = learner_->ways().to(goal).next(here);
-      if (next.empty()) return walk;
-      walk.channels.push_back(next.front());
-      continue;
-    }
-    const HashLearner& hash = groups_[*group].hash;
-    auto told = hash.predict(flow);
-    if (!told && !by_checked) {
-      told = hash.suppose(flow);
-      if (told && !walk.unchecked) walk.unchecked = group;
-    }
-    // By exclusion alone: as good as open, for whoever asks what to trace.
-    const bool by_exclusion = told && !by_checked && !hash.has_seen(*told);
-    if (!told || by_exclusion) {
-      walk.open = group;
-      return walk;
-    }
-    walk.confidence *= hash.confidence();
-    walk.channels.push_back(groups_[*group].next_hops[*told]);
-  }
-  walk.channels.push_back(*fabric_->channel_into(pair.dst));
-  walk.arrives = true;
-  return walk;
+    if (const auto group =
+            hashes_.group_at(fabric_->target_node(path[known - 1]), routing::edge_switch(*fabric_, pair.dst)))
+      hashes_.give_up(*group);
 }
 
 LabelPath LabelMap::path_of(const NicPair& pair, PathLabel label) {
@@ -133,14 +71,14 @@ LabelPath LabelMap::path_of(const NicPair& pair, PathLabel label) {
     const auto path = learner_->table().channels(learner_->table().paths(route->paths).front());
     return {LabelState::seen, {path.begin(), path.end()}, 1};
   }
-  Walk way = walk(pair, label, true);
+  auto way = hashes_.walk(pair, label, true);
   return {way.arrives ? LabelState::predicted : LabelState::open, std::move(way.channels),
           way.arrives ? way.confidence : 0};
 }
 
 /// Whether one label more may tell of this group in this answer.
 bool LabelMap::fits(GroupIndex group, Chosen& chosen) const {
-  const HashLearner& hash = groups_[group].hash;
+  const HashLearner& hash = hashes_.hash(group);
   const std::size_t most = hash.flows() < hash.members() ? hash.members() : kMaxAtOnce;
   if (chosen[group] >= most) return false;
   ++chosen[group];
@@ -153,7 +91,7 @@ std::vector<PathLabel> LabelMap::open_labels(const NicPair& pair, Asked& asked, 
   std::vector<PathLabel> later;
   const auto look_at = [&](PathLabel label) {
     if (seen(pair, label)) return;
-    const auto group = walk(pair, label, false).open;
+    const auto group = hashes_.walk(pair, label, false).open;
     if (!worth(group)) return;
     if (labels.size() < most && fits(*group, chosen))
       labels.push_back(label);
@@ -174,14 +112,15 @@ std::vector<PathLabel> LabelMap::open_labels(const NicPair& pair, Asked& asked, 
 
 std::vector<PathLabel> LabelMap::checks(const NicPair& pair, Asked& asked, std::size_t most) {
   std::vector<PathLabel> labels;
-  if (std::ranges::all_of(groups_, [](const Group& g) { return g.hash.given_up() || g.hash.is_checked(); }))
+  if (std::ranges::all_of(hashes_.groups(),
+                          [](const GroupState& g) { return g.hash->given_up() || g.hash->is_checked(); }))
     return labels;
   Chosen chosen;
   for (std::size_t i = 0; i < order_.size() && labels.size() < most; ++i) {
     if (i > kMaxLookedAt && !labels.empty()) break;
     const PathLabel label = order_[asked.check_cursor++ % order_.size()];
     if (asked.times.contains(label) || seen(pair, label)) continue;
-    const auto group = walk(pair, label, false).unchecked;
+    const auto group = hashes_.walk(pair, label, false).unchecked;
     if (worth(group) && fits(*group, chosen)) labels.push_back(label);
   }
   return labels;
@@ -226,17 +165,6 @@ LabelMap::Tally LabelMap::tally(const NicPair& pair) {
     }
   }
   return tally;
-}
-
-std::vector<GroupState> LabelMap::groups() const {
-  std::vector<GroupState> states;
-  for (const Group& group : groups_) states.push_back({group.at, group.next_hops, &group.hash});
-  return states;
-}
-
-std::size_t LabelMap::taken_back() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(groups_, [](const Group& group) { return group.hash.taken_back(); }));
 }
 
 }  // namespace weft::plan

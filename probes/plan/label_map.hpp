@@ -12,14 +12,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "probes/plan/hash_learner.hpp"
 #include "probes/plan/pairs.hpp"
 #include "probes/plan/path_learner.hpp"
+#include "probes/plan/switch_hashes.hpp"
 
 namespace weft::plan {
-
-/// By which what was learned of a hash is told.
-inline constexpr Fraction kHashConfidence(0.999);
 
 enum class LabelState : std::uint8_t { seen, predicted, open };
 
@@ -29,21 +26,13 @@ struct LabelPath {
   double confidence = 0;            // seen: 1
 };
 
-/// What is known of one group of equal next hops.
-struct GroupState {
-  NodeId at;
-  std::vector<ChannelId> next_hops;
-  const HashLearner* hash = nullptr;
-};
-
 class LabelMap {
  public:
   LabelMap(PathLearner& learner, const Fabric& fabric, const AddressBook& addresses, Fraction confidence,
            std::uint64_t seed)
       : learner_(&learner),
         fabric_(&fabric),
-        addresses_(&addresses),
-        confidence_(confidence),
+        hashes_(fabric, addresses, learner.ways(), confidence),
         order_(label_order(seed)) {}
 
   /// Learns from what the path learner knows of these labels of a pair; of others nothing changes. A label
@@ -70,17 +59,12 @@ class LabelMap {
   };
   Tally tally(const NicPair& pair);
 
-  std::vector<GroupState> groups() const;
+  std::vector<GroupState> groups() const { return hashes_.groups(); }
   /// Groups that had predicted and then contradicted themselves: what they predicted is taken back.
-  std::size_t taken_back() const;
+  std::size_t taken_back() const { return hashes_.taken_back(); }
 
  private:
-  using GroupIndex = std::size_t;
-  struct Group {
-    NodeId at;
-    std::vector<ChannelId> next_hops;
-    HashLearner hash;
-  };
+  using GroupIndex = SwitchHashes::GroupIndex;
   struct Asked {
     std::size_t cursor = 0;                             // into order_: those before it were looked at
     std::size_t check_cursor = 0;                       // the same for checks, round and round
@@ -89,32 +73,19 @@ class LabelMap {
     std::unordered_map<PathLabel, std::uint8_t> times;  // of labels asked
   };
   using Chosen = std::map<GroupIndex, std::size_t>;  // labels of one answer, by what they are to tell of
-  struct Walk {
-    std::vector<ChannelId> channels;
-    std::optional<GroupIndex> open;       // where nothing is known of where it goes on
-    std::optional<GroupIndex> unchecked;  // the first whose supposed choice was not checked
-    bool arrives = false;
-    double confidence = 1;
-  };
 
   static std::vector<PathLabel> label_order(std::uint64_t seed);
-  std::optional<GroupIndex> group_at(NodeId at, NodeId goal);
-  Walk walk(const NicPair& pair, PathLabel label, bool by_checked);
   const Route* seen(const NicPair& pair, PathLabel label) const;
   void learn_path(const NicPair& pair, PathLabel label, const Route& route);
   std::vector<PathLabel> open_labels(const NicPair& pair, Asked& asked, std::size_t most);
   std::vector<PathLabel> checks(const NicPair& pair, Asked& asked, std::size_t most);
-  bool worth(std::optional<GroupIndex> group) const { return group && !groups_[*group].hash.given_up(); }
+  bool worth(std::optional<GroupIndex> group) const { return group && !hashes_.hash(*group).given_up(); }
   bool fits(GroupIndex group, Chosen& chosen) const;
 
   PathLearner* learner_;
   const Fabric* fabric_;
-  const AddressBook* addresses_;
-  Fraction confidence_;
+  SwitchHashes hashes_;
   std::vector<PathLabel> order_;  // of all labels, random
-  std::vector<Group> groups_;
-  std::unordered_map<std::uint64_t, std::optional<GroupIndex>> group_of_;  // by switch and goal
-  std::map<std::pair<NodeId, std::vector<ChannelId>>, GroupIndex> index_;
   std::map<NicPair, Asked> asked_;
 };
 

@@ -42,8 +42,8 @@ struct PathLearner::Seen {
   std::vector<std::vector<PortId>> ports;
 };
 
-bool PathLearner::learn(PortId src, PortId dst, PathLabel label,
-                        std::span<const datapath::HopAnswer> answers) {
+bool PathLearner::learn(PortId src, PortId dst, PathLabel label, std::span<const datapath::HopAnswer> answers,
+                        bool peer_asked) {
   Seen seen{src, dst, {}};
   bool reached = false;
   std::uint16_t answered = 0;
@@ -76,7 +76,7 @@ bool PathLearner::learn(PortId src, PortId dst, PathLabel label,
   }
   std::vector<PathId> ids;
   for (const auto& path : channels) ids.push_back(table_->intern(path));
-  put(src, dst, {label, table_->intern_set(ids), reached, answered});
+  put(src, dst, {label, table_->intern_set(ids), reached || (!peer_asked && ids.size() == 1), answered});
   return true;
 }
 

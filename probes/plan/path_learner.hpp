@@ -28,8 +28,8 @@ namespace weft::plan {
 struct Route {
   PathLabel label;
   PathSetId paths;
-  /// The peer's echo came back. When false the paths are those the probe would have taken on from the last
-  /// hop that answered (`answered_hops` of them).
+  /// The peer's echo came back, or was not asked for and the path is known. When false the paths are those
+  /// the probe would have taken on from the last hop that answered (`answered_hops` of them).
   bool reached = false;
   std::uint16_t answered = 0;  // bit h - 1: hop h answered
   /// Up to the last that did.
@@ -66,8 +66,9 @@ class PathLearner {
 
   /// All answers to one trace (of one spec; a spec that was traced again gives all of them). False when
   /// nothing could be learned: no answer at all, or answers that fit no path of the fabric (counted in
-  /// contradictions()).
-  bool learn(PortId src, PortId dst, PathLabel label, std::span<const datapath::HopAnswer> answers);
+  /// contradictions()). `peer_asked`: the trace went as far as the peer.
+  bool learn(PortId src, PortId dst, PathLabel label, std::span<const datapath::HopAnswer> answers,
+             bool peer_asked = true);
 
   /// Call when all traces are in. NICs none of whose traces was answered by anyone, while those of most
   /// others were, sent them all the same: each pair traced gets a route that nobody answered, over all the

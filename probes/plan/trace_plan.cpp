@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -13,8 +14,6 @@
 namespace weft::plan {
 namespace {
 
-constexpr std::uint32_t kFirstLabel =
-    49152;  // RoCEv2 source ports: 0xC000 and above (ibv_flow_label_to_udp_sport)
 constexpr std::uint32_t kMaxPaths = 65'535;
 /// Up to so many traces every pair sees all its paths: seconds of work, and a label known for every path.
 constexpr std::uint64_t kMaxSmallTraces = 50'000;
@@ -58,7 +57,7 @@ class PathCounts {
 std::vector<PathLabel> random_labels(std::uint64_t count, std::mt19937_64& random) {
   std::set<std::uint32_t> chosen;
   while (chosen.size() < std::min<std::uint64_t>(count, kRoceLabels))
-    chosen.insert(kFirstLabel + static_cast<std::uint32_t>(random() % kRoceLabels));
+    chosen.insert(kFirstRoceLabel + static_cast<std::uint32_t>(random() % kRoceLabels));
   std::vector<PathLabel> labels;
   for (const auto label : chosen) labels.emplace_back(label);
   return labels;
@@ -69,7 +68,7 @@ std::vector<PathLabel> random_labels(std::uint64_t count, std::mt19937_64& rando
 std::vector<PathLabel> spread_labels(std::uint32_t count) {
   std::vector<PathLabel> labels;
   for (std::uint32_t i = 0; i < std::min(count, kRoceLabels); ++i)
-    labels.emplace_back(kFirstLabel + static_cast<std::uint32_t>(std::uint64_t{i} * kRoceLabels / count));
+    labels.emplace_back(kFirstRoceLabel + static_cast<std::uint32_t>(std::uint64_t{i} * kRoceLabels / count));
   return labels;
 }
 
@@ -104,14 +103,19 @@ std::vector<TracePlan> plan_traces(const Fabric& fabric, routing::ShortestPathCa
 
 Nanoseconds least_trace_time(const Fabric& fabric, routing::ShortestPathCache& ways,
                              const std::vector<TracePlan>& plan, double answers_per_second) {
-  // All traces to one edge switch flow together, so that the fabric is walked once a switch and not once a
-  // pair.
-  std::map<NodeId, std::map<NodeId, double>> labels;  // to, from
-  for (const TracePlan& trace : plan)
-    labels[routing::edge_switch(fabric, trace.pair.dst)][routing::edge_switch(fabric, trace.pair.src)] +=
-        static_cast<double>(trace.labels.size());
+  // All traces to one edge switch that ask the same hops flow together, so that the fabric is walked once for
+  // them and not once a pair. What asks some hops alone flows by its distance: a switch is a hop by that.
+  using Asked = std::tuple<NodeId, std::optional<HopRange>, std::uint32_t>;  // to, hops, distance
+  std::map<Asked, std::map<NodeId, double>> labels;                          // from
+  for (const TracePlan& trace : plan) {
+    const NodeId to = routing::edge_switch(fabric, trace.pair.dst);
+    const NodeId from = routing::edge_switch(fabric, trace.pair.src);
+    const auto distance = trace.hops ? ways.to(to).hops(from).value_or(0) : 0;
+    labels[{to, trace.hops, distance}][from] += static_cast<double>(trace.labels.size());
+  }
   std::vector<double> answers(fabric.node_count(), 0.0);
-  for (const auto& [to, from] : labels) {
+  for (const auto& [asked, from] : labels) {
+    const auto& [to, range, distance] = asked;
     routing::ShortestPaths& way = ways.to(to);
     std::map<std::uint32_t, std::map<NodeId, double>> waves;  // by hops to go
     for (const auto& [node, count] : from)
@@ -119,8 +123,10 @@ Nanoseconds least_trace_time(const Fabric& fabric, routing::ShortestPathCache& w
     while (!waves.empty()) {
       const auto [hops, wave] = *waves.rbegin();
       waves.erase(hops);
+      const bool is_asked =
+          !range || (distance - hops + 1 >= range->first && distance - hops + 1 <= range->last);
       for (const auto& [node, share] : wave) {
-        answers[node.value()] += share;
+        if (is_asked) answers[node.value()] += share;
         const auto out = way.next(node);
         for (const ChannelId channel : out)
           waves[hops - 1][fabric.target_node(channel)] += share / static_cast<double>(out.size());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "probes/datapath/probe_engine.hpp"
@@ -19,9 +20,18 @@ std::uint32_t labels_to_see_all(std::uint32_t paths, Fraction confidence);
 /// How many equal paths lead from one NIC to the other, as the fabric is designed; 65,535 at most.
 std::uint32_t equal_paths(const Fabric& fabric, routing::ShortestPathCache& ways, const NicPair& pair);
 
+/// Hops of a trace, from 1; `to_peer`: the last of them is the peer.
+struct HopRange {
+  std::uint8_t first = 1;
+  std::uint8_t last = 1;
+  bool to_peer = false;
+  friend auto operator<=>(const HopRange&, const HopRange&) = default;
+};
+
 struct TracePlan {
   NicPair pair;
-  std::vector<PathLabel> labels;  // distinct, random
+  std::vector<PathLabel> labels;                // distinct, random
+  std::optional<HopRange> hops = std::nullopt;  // asked; absent: all, the peer too
 };
 
 struct TraceOptions {
@@ -31,6 +41,7 @@ struct TraceOptions {
 
 /// Labels of RoCE: the dynamic ports, of 49152 and above (ibv_flow_label_to_udp_sport).
 inline constexpr std::uint32_t kRoceLabels = 16384;
+inline constexpr std::uint32_t kFirstRoceLabel = 49152;
 
 /// `count` labels (at most kRoceLabels) spread evenly over the range, ascending.
 std::vector<PathLabel> spread_labels(std::uint32_t count);
@@ -40,8 +51,8 @@ std::vector<PathLabel> spread_labels(std::uint32_t count);
 std::vector<TracePlan> plan_traces(const Fabric& fabric, routing::ShortestPathCache& ways,
                                    const std::vector<NicPair>& pairs, const TraceOptions& options);
 
-/// How long the traces must take at least, so that no switch answers more than `answers_per_second` hop
-/// probes.
+/// How long the traces must take at least, so that no switch answers more than `answers_per_second` of the
+/// hops asked.
 Nanoseconds least_trace_time(const Fabric& fabric, routing::ShortestPathCache& ways,
                              const std::vector<TracePlan>& plan, double answers_per_second);
 

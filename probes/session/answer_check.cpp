@@ -25,8 +25,9 @@ Result<void> check_rtt(const RttQuantiles& rtt) {
 }
 
 Result<void> check_row(const datapath::TraceRequest& asked, const datapath::HopAnswer& told) {
-  if (told.hop == 0 || told.hop > asked.specs[told.spec].max_hops)
-    return impossible("hop {} of {} asked for", told.hop, asked.specs[told.spec].max_hops);
+  const datapath::TraceSpec& spec = asked.specs[told.spec];
+  if (told.hop < spec.first_hop || told.hop > spec.max_hops)
+    return impossible("hop {}: {} to {} were asked for", told.hop, spec.first_hop, spec.max_hops);
   return {};
 }
 

@@ -86,7 +86,7 @@ void WaveSending::put(PortId src, PortId dst, PathLabel label, double bits) {
 
 void WaveSending::add(PortId nic, const datapath::TraceRequest& request) {
   double packets = 0;
-  for (const datapath::TraceSpec& spec : request.specs) packets += spec.max_hops;
+  for (const datapath::TraceSpec& spec : request.specs) packets += spec.hops();
   if (packets == 0 || request.pace.packets_per_second <= 0) return;
   const double each = request.pace.packets_per_second / packets;  // of one hop of one label, a second
   double size = 0;
@@ -94,7 +94,8 @@ void WaveSending::add(PortId nic, const datapath::TraceRequest& request) {
     const datapath::Peer& peer = request.peers[spec.peer];
     size = static_cast<double>(packet::min_probe_size(peer.address.is_v6()));
     for_paths(nic, peer.nic, spec.label, [&](std::span<const ChannelId> path, double share) {
-      for (std::size_t hop = 1; hop <= std::min<std::size_t>(spec.max_hops, path.size()); ++hop) {
+      for (std::size_t hop = spec.first_hop; hop <= std::min<std::size_t>(spec.max_hops, path.size());
+           ++hop) {
         for (std::size_t i = 0; i < hop; ++i) bits_[path[i].value()] += each * share * size * 8;
         answers_[fabric_.target_node(path[hop - 1]).value()] += each * share;
       }

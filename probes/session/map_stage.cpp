@@ -46,6 +46,7 @@ std::vector<WorkItem> MapStage::next_wave() {
     std::ranges::move(traces_of_pattern(pairs, out), std::back_inserter(plan));
     return work_for(plan);
   }
+  if (predicted_) predicted_->learn(predicted_for_);
   // Enough chances: so unlikely to be missed by all that not one channel of the whole fabric would be, by
   // chance.
   const double enough =
@@ -89,52 +90,72 @@ std::vector<plan::TracePlan> MapStage::more_traces(const std::vector<ChannelId>&
           passes |= near.contains(in_->fabric.target_node(channel));
     if (passes) pairs.push_back({pair.src, pair.dst});
   }
-  auto plan = plan_traces(in_->fabric, results_->learner.ways(), pairs,
-                          {in_->options.confidence, in_->options.seed + static_cast<std::uint64_t>(round_)});
+  const std::uint64_t seed = in_->options.seed + static_cast<std::uint64_t>(round_);
+  auto plan = plan_traces(in_->fabric, results_->learner.ways(), pairs, {in_->options.confidence, seed});
   for (plan::TracePlan& trace : plan)
     if (trace.labels.size() > kMoreLabels) trace.labels.resize(kMoreLabels);
+  if (!predicted_) predicted_.emplace(results_->learner, in_->fabric, in_->addresses);
+  predicted_for_ = std::move(pairs);
+  for (plan::TracePlan& trace : predicted_->next(predicted_for_, unseen, seed)) {
+    predicted_labels_ += trace.labels.size();
+    plan.push_back(std::move(trace));
+  }
   return plan;
 }
 
 std::vector<WorkItem> MapStage::work_for(const std::vector<plan::TracePlan>& plan) {
-  const auto least_time =
-      least_trace_time(in_->fabric, results_->learner.ways(), plan, in_->options.answers_per_second);
+  return trace_work(*in_, *results_, plan, {in_->options.answers_per_second, kAttempts});
+}
+
+void MapStage::take(const WorkItem& item, const TaskAnswer* answer) {
+  const auto& request = std::get<datapath::TraceRequest>(item.work);
+  const auto answers = by_spec(request, answer);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const datapath::TraceSpec& spec = request.specs[i];
+    results_->learner.learn(item.nic, request.peers[spec.peer].nic, spec.label, answers[i], spec.to_peer);
+  }
+}
+
+std::vector<WorkItem> trace_work(const SweepInputs& in, SweepResults& results,
+                                 const std::vector<plan::TracePlan>& plan, TraceManner manner) {
+  auto& ways = results.learner.ways();
+  const auto least_time = least_trace_time(in.fabric, ways, plan, manner.answers_per_second);
   std::map<PortId, std::vector<const plan::TracePlan*>> by_nic;
   for (const plan::TracePlan& trace : plan)
-    if (results_->takes_part(trace.pair.src) && results_->takes_part(trace.pair.dst))
+    if (results.takes_part(trace.pair.src) && results.takes_part(trace.pair.dst))
       by_nic[trace.pair.src].push_back(&trace);
-  const BatchId batch = results_->next_batch();
+  const BatchId batch = results.next_batch();
   std::vector<WorkItem> work;
   for (const auto& [nic, traces] : by_nic) {
-    datapath::TraceRequest request{.run = in_->run, .batch = batch, .attempts = kAttempts};
+    datapath::TraceRequest request{.run = in.run, .batch = batch, .attempts = manner.attempts};
     PeerList peers;
     double packets = 0;
     for (const plan::TracePlan* trace : traces) {
-      const auto peer = peers.index_of(trace->pair.dst, in_->addresses);
-      const auto hops = hops_between(in_->fabric, results_->learner.ways(), trace->pair);
-      for (const PathLabel label : trace->labels) request.specs.push_back({peer, label, hops});
-      packets += static_cast<double>(hops) * static_cast<double>(trace->labels.size());
+      const auto peer = peers.index_of(trace->pair.dst, in.addresses);
+      const auto hops =
+          trace->hops.value_or(plan::HopRange{1, hops_between(in.fabric, ways, trace->pair), true});
+      for (const PathLabel label : trace->labels)
+        request.specs.push_back({peer, label, hops.last, hops.first, hops.to_peer});
+      packets += (hops.last - hops.first + 1.0) * static_cast<double>(trace->labels.size());
     }
     request.peers = std::move(peers).take();
     const double seconds =
         std::max(std::chrono::duration<double>(least_time).count(), packets / kMaxTracesPerSecond);
     request.pace.packets_per_second = packets / seconds;
     const Nanoseconds expected(static_cast<std::int64_t>(seconds * 1e9));
-    work.push_back({nic, (expected + request.pace.answer_wait) * kAttempts + kSlack, std::move(request)});
+    work.push_back(
+        {nic, (expected + request.pace.answer_wait) * manner.attempts + kSlack, std::move(request)});
   }
   return work;
 }
 
-void MapStage::take(const WorkItem& item, const TaskAnswer* answer) {
-  const auto* hops = answer ? std::get_if<std::vector<datapath::HopAnswer>>(answer) : nullptr;
-  if (!hops) return;
-  const auto& request = std::get<datapath::TraceRequest>(item.work);
-  std::vector<std::vector<datapath::HopAnswer>> by_spec(request.specs.size());
-  for (const datapath::HopAnswer& hop : *hops)
-    if (hop.spec < by_spec.size()) by_spec[hop.spec].push_back(hop);
-  for (std::size_t i = 0; i < by_spec.size(); ++i)
-    results_->learner.learn(item.nic, request.peers[request.specs[i].peer].nic, request.specs[i].label,
-                            by_spec[i]);
+std::vector<std::vector<datapath::HopAnswer>> by_spec(const datapath::TraceRequest& request,
+                                                      const TaskAnswer* answer) {
+  std::vector<std::vector<datapath::HopAnswer>> answers(request.specs.size());
+  if (const auto* hops = answer ? std::get_if<std::vector<datapath::HopAnswer>>(answer) : nullptr)
+    for (const datapath::HopAnswer& hop : *hops)
+      if (hop.spec < answers.size()) answers[hop.spec].push_back(hop);
+  return answers;
 }
 
 }  // namespace weft::session

@@ -1,11 +1,28 @@
 // MapStage: traces labels until every channel was seen, or was given enough chances to be seen that its
-// silence means something; then says which channels stay dark.
+// silence means something; then says which channels stay dark. Where the switches' hashes were learned from
+// the first traces, labels that are predicted to cross a channel unseen so far are traced beside random ones:
+// all that follows goes by what was traced.
 #pragma once
 
+#include "probes/plan/predicted_traces.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "probes/session/stage.hpp"
 
 namespace weft::session {
+
+/// How traces are asked.
+struct TraceManner {
+  double answers_per_second;  // of a switch
+  std::uint8_t attempts;      // at a hop that stays silent
+};
+/// Work for each source: its traces, paced so that no switch is asked for more than it answers. Pairs of
+/// which a NIC takes no part are left out.
+std::vector<WorkItem> trace_work(const SweepInputs& in, SweepResults& results,
+                                 const std::vector<plan::TracePlan>& plan, TraceManner manner);
+
+/// The answers to a request, by its specs.
+std::vector<std::vector<datapath::HopAnswer>> by_spec(const datapath::TraceRequest& request,
+                                                      const TaskAnswer* answer);
 
 class MapStage : public Stage {
  public:
@@ -17,6 +34,10 @@ class MapStage : public Stage {
   std::size_t waves_left() const override;
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
+  /// Hashes of switches that had predicted labels, and went otherwise when these were traced.
+  std::size_t taken_back() const { return predicted_ ? predicted_->taken_back() : 0; }
+  /// Labels that were predicted, to be traced.
+  std::size_t predicted_labels() const { return predicted_labels_; }
 
  private:
   std::vector<WorkItem> work_for(const std::vector<plan::TracePlan>& plan);
@@ -27,6 +48,9 @@ class MapStage : public Stage {
   const SweepInputs* in_;
   SweepResults* results_;
   std::optional<std::vector<plan::TracePlan>> only_;
+  std::optional<plan::PredictedTraces> predicted_;
+  std::vector<plan::NicPair> predicted_for_;
+  std::size_t predicted_labels_ = 0;
   int round_ = 0;
 };
 

@@ -30,8 +30,10 @@ TraceScript::TraceScript(const Fabric& fabric, const AddressBook& addresses, con
       plan_(std::move(plan)),
       audit_(audit),
       order_(map) {
-  if (order_.all_labels)
-    map_.emplace(results_.learner, fabric, addresses, plan::kHashConfidence, run.value());
+  if (!order_.all_labels) return;
+  map_.emplace(results_.learner, fabric, addresses, plan::kHashConfidence, run.value());
+  if (const auto ways = plan::ways_of_pair(fabric, results_.learner.ways(), addresses, plan_.pair))
+    deciding_ = ways->deciding;
 }
 
 std::vector<WorkItem> TraceScript::next_wave() {
@@ -54,8 +56,13 @@ std::vector<WorkItem> TraceScript::next_wave() {
 
 std::vector<WorkItem> TraceScript::trace(std::vector<PathLabel> labels) {
   if (labels.empty()) return {};
+  // A label that was silent is asked at all hops: the next switch tells what one that never answers chose.
+  const auto again = std::ranges::stable_partition(labels, [&](PathLabel l) { return !traced_.contains(l); });
+  std::vector<plan::TracePlan> plans{{plan_.pair, {labels.begin(), again.begin()}, deciding_},
+                                     {plan_.pair, {again.begin(), again.end()}}};
+  std::erase_if(plans, [](const plan::TracePlan& plan) { return plan.labels.empty(); });
   traced_.insert(labels.begin(), labels.end());
-  stage_.emplace(in_, results_, std::vector<plan::TracePlan>{{plan_.pair, std::move(labels)}});
+  stage_.emplace(in_, results_, std::move(plans));
   return stage_->next_wave();
 }
 
@@ -114,6 +121,8 @@ void TraceScript::take(const WorkItem& item, const TaskAnswer* answer) {
     std::vector<PathLabel> labels;
     for (const datapath::TraceSpec& spec : std::get<datapath::TraceRequest>(item.work).specs)
       labels.push_back(spec.label);
+    const auto* hops = answer ? std::get_if<std::vector<datapath::HopAnswer>>(answer) : nullptr;
+    if (!hops || hops->empty()) deciding_.reset();  // a switch that does not answer: its neighbours may tell
     return map_->learn(plan_.pair, labels);
   }
   const auto* tallies = answer ? std::get_if<std::vector<datapath::FlowTally>>(answer) : nullptr;

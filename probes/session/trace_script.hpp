@@ -7,6 +7,7 @@
 
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/plan/label_map.hpp"
+#include "probes/plan/path_search.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/script.hpp"
@@ -18,9 +19,9 @@ struct AuditOrder {
   bool move = false;
 };
 
-/// Whether all labels are to be mapped, those of the plan set aside: traced until the others are predicted or
-/// have no structure; then until all paths of the fabric are seen, or enough labels that each had been with
-/// this confidence.
+/// Whether all labels are to be mapped, those of the plan set aside: traced, at the hops that decide, until
+/// the others are predicted or have no structure; then until all paths of the fabric are seen, or enough
+/// labels that each had been with this confidence.
 struct MapOrder {
   bool all_labels = false;
   Fraction confidence{0.99};
@@ -74,6 +75,7 @@ class TraceScript final : public Script {
   AuditOrder audit_;
   MapOrder order_;
   std::optional<plan::LabelMap> map_;
+  std::optional<plan::HopRange> deciding_;  // of a map, while they answer; absent: all hops are asked
   std::set<PathLabel> traced_;
   Step step_ = Step::map;
   std::vector<datapath::AuditedQp> audited_;

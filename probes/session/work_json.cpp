@@ -157,6 +157,8 @@ static void members(Io& io, datapath::TraceSpec& m) {
   io("peer", m.peer);
   io("label", m.label);
   io("max_hops", m.max_hops);
+  io("first_hop", m.first_hop);
+  io("to_peer", m.to_peer);
 }
 template <class Io>
 static void members(Io& io, datapath::TraceRequest& m) {

@@ -1,11 +1,11 @@
 // Path maps that are learned: how many labels a pair of NICs with 64 paths takes until all of its 16,384 are
 // predicted, how often a prediction is right, and what a switch without structure costs. Simulated: every
 // switch has its own seed, bit offset and order of members; 5 % of the answers are lost.
-//   bench_mapping [SEEDS]   200 of each shape and hash by default
+//   bench_mapping [--only pair,full,lab64]
+// `full`: a fabric of 24,576 NICs; `lab64`: over real packets, as root.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +13,10 @@
 #include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/plan/label_map.hpp"
 #include "probes/plan/trace_plan.hpp"
+#include "tests/bench/mapping/full_map.hpp"
+#include "tests/bench/mapping/lab64.hpp"
 #include "tests/bench/support/figures.hpp"
+#include "tests/bench/support/pieces.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft {
@@ -153,9 +156,11 @@ Sum trials(const Shape& shape, const routing::HashOptions& hash, std::uint64_t s
   return sum;
 }
 
-int run(std::uint64_t seeds) {
+constexpr std::uint64_t kSeeds = 200;  // of each shape and hash
+
+void measure_pair(bench::Figures& figures) {
   using routing::HashFamily;
-  bench::Figures figures("mapping");
+  constexpr std::uint64_t seeds = kSeeds;
   double right = 0, shapes = 0;
   std::size_t false_maps = 0;
   for (const auto& [shape, target] :
@@ -186,12 +191,12 @@ int run(std::uint64_t seeds) {
   }
   figures.add("labels_mod48", median(mod48.labels), "at most 130");
   figures.add("right_mod48", mod48.right / static_cast<double>(mod48.labels.size()), "0.99");
-  return figures.write();
 }
+
+constexpr bench::Piece kPieces[] = {
+    {"pair", measure_pair}, {"full", bench::measure_full_map}, {"lab64", bench::measure_lab64}};
 
 }  // namespace
 }  // namespace weft
 
-int main(int count, char** words) {
-  return weft::run(count > 1 ? std::strtoull(words[1], nullptr, 10) : 200);
-}
+int main(int argc, char** argv) { return weft::bench::run_pieces("mapping", weft::kPieces, argc, argv); }

@@ -38,7 +38,8 @@ class TraceSimulation {
     const bool arrives = world_.path_of(from_, *to, spec.label, forward_);
     RandomStream random({world_.options().seed, kTraceKey, request_.batch.value(), from_.value(), index,
                          to->value(), spec.label.value()});
-    for (std::size_t hop = 1; hop <= std::min<std::size_t>(spec.max_hops, forward_.size()); ++hop) {
+    for (std::size_t hop = spec.first_hop; hop <= std::min<std::size_t>(spec.max_hops, forward_.size());
+         ++hop) {
       const bool is_peer = arrives && hop == forward_.size();
       const auto address =
           is_peer ? request_.peers[spec.peer].address : world_.answering_address(forward_[hop - 1]);
@@ -59,10 +60,11 @@ class TraceSimulation {
     double probes = 0;
     for (const auto& spec : request_.specs) {
       const auto to = nic_of(spec);
-      probes += spec.max_hops;
+      probes += spec.hops();
       if (!to) continue;
       world_.path_of(from_, *to, spec.label, forward_);
-      for (std::size_t hop = 1; hop <= std::min<std::size_t>(spec.max_hops, forward_.size()); ++hop)
+      for (std::size_t hop = spec.first_hop; hop <= std::min<std::size_t>(spec.max_hops, forward_.size());
+           ++hop)
         askings_[world_.fabric().target_node(forward_[hop - 1])] += 1;
     }
     for (auto& [node, count] : askings_) count *= request_.pace.packets_per_second / std::max(probes, 1.0);
@@ -108,8 +110,8 @@ class TraceSimulation {
     if (!channels.varies(there) && !channels.varies(backward_))
       return {channels.probe_survival(there, kProbe) * channels.probe_survival(backward_, kProbe),
               world_.latency(there, kProbe) + world_.latency(backward_, kProbe)};
-    const auto before = static_cast<std::int64_t>(index) * request_.specs[index].max_hops +
-                        static_cast<std::int64_t>(hop) - 1;
+    const auto before = static_cast<std::int64_t>(index) * request_.specs[index].hops() +
+                        static_cast<std::int64_t>(hop) - request_.specs[index].first_hop;
     const auto at =
         begin_ + length_of(request_) * attempt / request_.attempts + interval_of(request_.pace) * before;
     Look look{.survival = 1};

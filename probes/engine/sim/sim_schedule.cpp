@@ -30,7 +30,7 @@ Nanoseconds length_of(const datapath::PingRequest& request) {
 
 Nanoseconds length_of(const datapath::TraceRequest& request) {
   double probes = 0;
-  for (const datapath::TraceSpec& spec : request.specs) probes += spec.max_hops;
+  for (const datapath::TraceSpec& spec : request.specs) probes += spec.hops();
   return (rounded(probes * nanoseconds_between(request.pace)) + request.pace.answer_wait) * request.attempts;
 }
 
