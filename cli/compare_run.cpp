@@ -32,7 +32,7 @@ constexpr const char* kExamples =
 constexpr std::int64_t kMaxBlocks = 1000;
 constexpr std::size_t kMaxLeftOut = 3;  // blocks: what goes on failing is no comparison
 /// What a run does, unless --each or --variant say otherwise: all pairs load the fabric, as a job does.
-constexpr std::array kUsual{"pattern=all-pairs", "budget=2s", "load=full"};
+constexpr std::array kUsualSweep{"pattern=all-pairs", "budget=2s", "load=full"};
 constexpr const char* kUsualOfLive = "load-time=200ms";  // a simulated round takes no time
 
 using Clock = std::chrono::steady_clock;
@@ -135,7 +135,7 @@ Result<ComparedSide> side_of(const po::variables_map& values, const Target& targ
   const bool simulated = target.words.front() == "simulate";
   const auto known = names_of(simulated ? simulate_options() : sweep_options());
   SweepSettings settings;
-  settings.add(Texts(kUsual.begin(), target.is_live_fabric ? kUsual.end() - 1 : kUsual.end()), known);
+  settings.add(Texts(kUsualSweep.begin(), target.is_live_fabric ? kUsualSweep.end() - 1 : kUsualSweep.end()), known);
   settings.add({kUsualOfLive}, known);
   ComparedSide side{.name = target.name, .argv = {}, .env = {}};
   if (const auto each = text_option(values, "each")) {

@@ -19,6 +19,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "topology/files/fabric_file.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
 #include "topology/os/scratch_directory.hpp"
 

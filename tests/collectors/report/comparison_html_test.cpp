@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/sha.h>
+#include <sodium.h>
 
 #include <array>
 
@@ -68,8 +68,9 @@ std::string html(const std::string& named, const std::string& side = "b.yaml") {
 }
 
 TEST(ComparisonHtml, ThePolicyNamesTheHashOfTheStyleSheet) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(report_style().data()), report_style().size(), digest.data());
+  std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
+  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(report_style().data()),
+                     report_style().size());
   EXPECT_EQ(report_style_hash(), "sha256-" + base64(digest));
   const auto page = html("leaf1--spine1");
   EXPECT_THAT(page, HasSubstr("style-src '" + std::string(report_style_hash()) + "'"));
