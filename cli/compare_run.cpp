@@ -135,7 +135,8 @@ Result<ComparedSide> side_of(const po::variables_map& values, const Target& targ
   const bool simulated = target.words.front() == "simulate";
   const auto known = names_of(simulated ? simulate_options() : sweep_options());
   SweepSettings settings;
-  settings.add(Texts(kUsualSweep.begin(), target.is_live_fabric ? kUsualSweep.end() - 1 : kUsualSweep.end()), known);
+  settings.add(Texts(kUsualSweep.begin(), target.is_live_fabric ? kUsualSweep.end() - 1 : kUsualSweep.end()),
+               known);
   settings.add({kUsualOfLive}, known);
   ComparedSide side{.name = target.name, .argv = {}, .env = {}};
   if (const auto each = text_option(values, "each")) {

@@ -53,7 +53,8 @@ struct OpenedStore {
 };
 Result<OpenedStore> open_to_read(const std::filesystem::path& path);
 
-/// The fabric that was watched last, as a fabric file with every node and link. Empty: an older weft wrote it.
+/// The fabric that was watched last, as a fabric file with every node and link. Empty: an older weft wrote
+/// it.
 Result<std::string> kept_fabric_file(Database& database);
 
 /// A copy of a watcher's database while it runs. `to` must not be there.

@@ -11,8 +11,8 @@
 #include "probes/run/gathering.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/model/fabric.hpp"
-#include "topology/os/pipe.hpp"
 #include "topology/os/clocks.hpp"
+#include "topology/os/pipe.hpp"
 
 namespace weft::run {
 namespace {

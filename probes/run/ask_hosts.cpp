@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kLastWords = 4096;  // of stderr
 constexpr Nanoseconds kTick = std::chrono::milliseconds(100);
 
-
 GatherLimits limits_of(std::size_t hosts, const AskOptions& options) {
   GatherLimits limits = options.limits;
   if (options.tree) limits.branch = usual_branch(hosts);
@@ -31,6 +30,9 @@ class Asking {
 
   std::vector<HostAnswer> run(const std::function<void(std::size_t)>& tick, const std::stop_token& stop) {
     while (!gathering_.done() && !stop.stop_requested()) {
+      while (const auto call = gathering_.next(os::steady_now())) start(*call);
+      wait();
+      for (const std::size_t call : gathering_.overdue(os::steady_now())) give_up(call);
       tick(gathering_.done_count());
     }
     for (Running& one : running_) one.process.send_signal_to_group(SIGKILL);

@@ -154,7 +154,7 @@ TEST_F(BlacklistTrouble, AHostThatTheFabricFileLostKeepsItsMarkUntilItsEntryIsRe
   add("host16"), add("host1");
   ASSERT_EQ(sync().status, 0);
   have_hosts(14);
-  EXPECT_THAT(update(14, {}).out, HasSubstr("it stays as it is until it is released"));
+  EXPECT_THAT(update(14, {}).out, HasSubstr("it stays as it is until"));
   EXPECT_EQ(sync().status, 0);
   EXPECT_EQ(drained(), 2u);
   EXPECT_EQ(run({"release", "1"}).status, 0);

@@ -63,7 +63,8 @@ TEST(ProfileRecorder, TellsWhatTheStepsOfEachQueuePairWaitedForTheNetwork) {
   step(3, std::nullopt, 7);  // several carried it, or none that is known
   for (const std::uint32_t more : {19, 20, 21}) step(4, more, 1);  // of these the last finds no room
   here.recorder->stop(operation, 3000);
-  const auto& qps = here.take()[1].operation.qps;
+  const auto taken = here.take();
+  const auto& qps = taken[1].operation.qps;
   EXPECT_EQ(qps[0].number, 17u);
   EXPECT_EQ(qps[0].steps, 2u);
   EXPECT_EQ(qps[0].waited, 30u);
