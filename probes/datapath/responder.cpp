@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <thread>
 
 namespace weft::datapath {
 namespace {
@@ -188,10 +187,10 @@ void ResponderLoop::serve(std::span<const Arrival> arrivals) {
 
 std::vector<ReceivedTally> ResponderLoop::received(BatchId batch) {
   int waits = 0;
-  for (; waits < kMaxCatchUps && port_.has_unread(); ++waits) std::this_thread::sleep_for(kCatchUp);
+  for (; waits < kMaxCatchUps && port_.has_unread(); ++waits) rest({}, kCatchUp);
   if (waits > 0)  // what was read is counted when the loop begins another round
     for (const auto round = rounds_.load(); waits < kMaxCatchUps && rounds_ == round; ++waits)
-      std::this_thread::sleep_for(kCatchUp);
+      rest({}, kCatchUp);
   const std::lock_guard lock(mutex_);
   if (asked_ != batch) dropped_ = 0;
   asked_ = batch;

@@ -88,7 +88,7 @@ TEST(AnswerCheck, HopsFlowsAndTransfersHaveTheirLimits) {
   datapath::TraceRequest trace{.peers = kPeers, .specs = {{0, PathLabel(50'000), 4}}};
   const IpAddress from = kPeers[0].address;
   EXPECT_TRUE(check_answer(trace, std::vector<datapath::HopAnswer>{{0, 4, true, from}, {0, 1, false, from}}));
-  expect_refused(trace, std::vector<datapath::HopAnswer>{{0, 5, true, from}}, "hop 5 of 4");
+  expect_refused(trace, std::vector<datapath::HopAnswer>{{0, 5, true, from}}, "hop 5: 1 to 4");
   expect_refused(trace, std::vector<datapath::HopAnswer>{{0, 0, true, from}}, "hop 0");
   expect_refused(trace, std::vector<datapath::HopAnswer>{{1, 1, true, from}}, "spec 1 of 1");
   datapath::FlowRequest flows{.peers = kPeers};
