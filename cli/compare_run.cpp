@@ -24,15 +24,16 @@ namespace {
 constexpr const char* kExamples =
     "  weft compare run roce.yaml ib.yaml                # until all is decided\n"
     "  weft compare run --lab=a --lab=b --blocks 6 --html report.html\n"
-    "  weft compare run fabric.yaml --variant qps=1 --variant qps=4 --each engine=verbs\n"
+    "  weft compare run fabric.yaml --variant qps=1 --variant qps=4 --each engine=verbs,load=full\n"
     "  weft compare run --simulate a.yaml b.yaml -o json\n"
     "  weft compare run --run 'mpirun all_reduce_perf -b 1M -e 1G -f 2' \\\n"
     "      --env A:NCCL_IB_HCA=mlx5_0 --env B:NCCL_IB_HCA=mlx5_1\n";
 
 constexpr std::int64_t kMaxBlocks = 1000;
 constexpr std::size_t kMaxLeftOut = 3;  // blocks: what goes on failing is no comparison
-/// What a run does, unless --each or --variant say otherwise: all pairs load the fabric, as a job does.
-constexpr std::array kUsualSweep{"pattern=all-pairs", "budget=2s", "load=full"};
+/// What a run does, unless --each or --variant say otherwise: all pairs load the fabric, as a job does. A
+/// live fabric is loaded only where one of these says how much.
+constexpr std::array kUsualSweep{"budget=2s", "pattern=all-pairs", "load=full"};
 constexpr const char* kUsualOfLive = "load-time=200ms";  // a simulated round takes no time
 
 using Clock = std::chrono::steady_clock;
@@ -131,12 +132,19 @@ Result<std::vector<Target>> targets_of(const po::variables_map& values) {
   return targets;
 }
 
+Texts usual_of(const po::variables_map& values, const Target& target, std::size_t which) {
+  if (!target.is_live_fabric) return {kUsualSweep.begin(), kUsualSweep.end()};
+  std::string said = text_option(values, "each").value_or("");
+  if (const auto variants = texts_of(values, "variant"); !variants.empty()) said += "," + variants[which];
+  const bool is_loaded = said.find("load=") != std::string::npos;
+  return {kUsualSweep.begin(), kUsualSweep.begin() + (is_loaded ? 2 : 1)};
+}
+
 Result<ComparedSide> side_of(const po::variables_map& values, const Target& target, std::size_t which) {
   const bool simulated = target.words.front() == "simulate";
   const auto known = names_of(simulated ? simulate_options() : sweep_options());
   SweepSettings settings;
-  settings.add(Texts(kUsualSweep.begin(), target.is_live_fabric ? kUsualSweep.end() - 1 : kUsualSweep.end()),
-               known);
+  settings.add(usual_of(values, target, which), known);
   settings.add({kUsualOfLive}, known);
   ComparedSide side{.name = target.name, .argv = {}, .env = {}};
   if (const auto each = text_option(values, "each")) {

@@ -7,11 +7,6 @@
 #include "topology/model/fabric.hpp"
 
 namespace weft::session {
-namespace {
-
-constexpr auto kSlack = std::chrono::seconds(5);
-
-}  // namespace
 
 std::vector<WorkItem> EchoStage::next_wave() {
   std::vector<WorkItem> work;
@@ -39,7 +34,7 @@ std::vector<WorkItem> EchoStage::next_wave() {
     request.pace.packets_per_second =
         packets_per_second_ * static_cast<double>(indices.size()) / static_cast<double>(most);
     const Nanoseconds longest(static_cast<std::int64_t>(seconds_ * 1e9));
-    work.push_back({nic, longest + request.pace.answer_wait + kSlack, std::move(request)});
+    work.push_back({nic, longest + request.pace.answer_wait + in_->options.slack(), std::move(request)});
   }
   return work;
 }

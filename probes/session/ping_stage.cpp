@@ -11,7 +11,6 @@
 namespace weft::session {
 namespace {
 
-constexpr auto kSlack = std::chrono::seconds(5);
 constexpr auto kReceiptLimit = std::chrono::seconds(5);
 
 /// The tallies of one receiver by who sent and which spec.
@@ -108,7 +107,7 @@ std::vector<WorkItem> PingStage::ping_work() {
     request.pace.packets_per_second = packets_per_second_ * packets_of(entry) / most;
     // A prober that never sleeps does not catch up with what it missed.
     const auto longest = expected * (request.busy_poll ? 2 : 1);
-    work.push_back({nic, longest + request.pace.answer_wait + kSlack, std::move(request)});
+    work.push_back({nic, longest + request.pace.answer_wait + in_->options.slack(), std::move(request)});
   }
   return work;
 }

@@ -43,6 +43,8 @@ struct SweepOptions {
   bool mads_alone = false;
   /// Round trips are the network's; false where they are those of a simulator on a busy machine.
   bool round_trips_count = true;
+  /// Beyond the time that probes take, until an agent that does not answer is given up.
+  Nanoseconds slack() const { return std::chrono::seconds(round_trips_count ? 5 : 15); }
   /// Read the counters of the NICs' devices before and after, as evidence.
   bool nic_counters = false;
   /// Between a round's last packet and the questions what arrived: longer than queues take to drain.

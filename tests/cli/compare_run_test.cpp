@@ -10,6 +10,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "tests/support/text_of.hpp"
+#include "topology/os/run_program.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
@@ -114,6 +115,22 @@ TEST(CompareRun, WritesAReport) {
   EXPECT_EQ(run(directory, "120", {"--blocks", "3", "--html", page}).status, 1);
   EXPECT_THAT(text_of(page), HasSubstr("<!doctype html>"));
   EXPECT_EQ(run(directory, "120", {"--blocks", "3", "--html", directory.path().string()}).status, 64);
+}
+
+TEST(CompareRun, ALiveFabricIsOnlyLoadedWhereThatIsSaid) {
+  const ScratchFile fabric("fabric: live\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 400G}\n");
+  const auto weft = fmt::format("{}/weft", WEFT_BINARY_DIR);
+  const auto said = [&](const char* each) {
+    return os::run_program({"sh", "-c",
+                            fmt::format("{} compare run {} {} --blocks 3 {} 2>&1; true", weft, fabric.path(),
+                                        fabric.path(), each)},
+                           "", std::chrono::seconds(20))
+        .value();
+  };
+  // The sweep itself has nothing against it but that the file has no addresses.
+  for (const char* each :
+       {"--variant confidence=0.95 --variant confidence=0.9", "--variant load=light --variant load=full"})
+    EXPECT_THAT(said(each), Not(HasSubstr("--pattern"))) << each;
 }
 
 TEST(CompareRun, WhatMakesNoSenseIsRefused) {
