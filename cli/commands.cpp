@@ -12,7 +12,7 @@
 
 #include "cli/blacklist.hpp"
 #include "cli/bus.hpp"
-#include "cli/compare_run.hpp"
+#include "cli/compare_answer.hpp"
 #include "cli/configured.hpp"
 #include "cli/counters.hpp"
 #include "cli/exit_status.hpp"

@@ -5,8 +5,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/compare_answer.hpp"
-#include "cli/compare_run.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/output_files.hpp"
 #include "collectors/compare/recorded_run.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
@@ -78,6 +78,9 @@ Result<compare::Settings> read_settings(const po::variables_map& values) {
 }
 
 Result<int> run(const po::variables_map& values) {
+  constexpr std::array kFiles{"html"};
+  constexpr std::array kRead{"runs", "with"};
+  WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
   WEFT_TRY_VOID(read_output_format(values));
   WEFT_TRY(const auto settings, read_settings(values));
   WEFT_TRY(const auto files_a, files_of(values, "runs", "A"));
@@ -116,12 +119,7 @@ OptionParser compare_options() {
 
 int compare_command(const Arguments& arguments) {
   if (!arguments.empty() && arguments[0] == "run") return run_word(compare_words(), arguments);
-  const auto parser = compare_options();
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto status = run(*values);
-  return status ? *status : report(status.error());
+  return run_command(compare_options(), arguments, run);
 }
 
 }  // namespace weft::cli

@@ -1,10 +1,14 @@
-// What both ways of comparing share: the margin, what is printed and written, and the exit status.
+// `weft compare`: its words, and what both ways of comparing share: the margin, what is printed and written,
+// and the exit status.
 #pragma once
 
 #include "cli/options.hpp"
+#include "cli/words.hpp"
 #include "collectors/report/comparison_report.hpp"
 
 namespace weft::cli {
+
+const WordGroup& compare_words();
 
 void add_margin_option(po::options_description& options);
 /// Error: usage, where nothing could be equal.

@@ -1,6 +1,7 @@
 #include "cli/compare_blocks.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ constexpr Bytes kMaxRunFile{256 << 20};  // of one sweep: 100,000 flows have 30 
 constexpr Bytes kMaxWords{1 << 20};
 constexpr std::size_t kWordsShown = 300;
 constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(50);
-constexpr Nanoseconds kGrace = std::chrono::seconds(15);  // a sweep ends its agents first
+constexpr auto kGrace = std::chrono::seconds(15);  // a sweep ends its agents first
 
 /// One of the four runs of a block. Both runs of a pair have the same seed: the same pairs and labels.
 struct Place {
@@ -96,21 +97,24 @@ Result<RunEnd> run_process(const BlockPlan& plan, const ComparedSide& side, cons
   }
   if (!ended) {
     child.send_signal_to_group(SIGTERM);
-    WEFT_TRY(const auto after, child.wait_for(kGrace));
-    if (!after) child.send_signal_to_group(SIGKILL);
+    pollfd leader{child.pid_fd(), POLLIN, 0};
+    poll(&leader, 1, static_cast<int>(std::chrono::milliseconds(kGrace).count()));
+    // Before it is waited for: what it started and left behind would disturb the next run.
+    child.send_signal_to_group(SIGKILL);
     if (stop.stop_requested()) return RunEnd::interrupted;
     return fail(ErrorKind::timeout, "{}: no end within {}", side.name, to_string(plan.run_limit));
   }
   if (!succeeded(plan, *ended))
     return fail(ErrorKind::absent, "{}: {}: {}", side.name, os::to_string(*ended),
                 last_words(unfinished.errors));
-  std::error_code error;
   for (const auto& [from, to] :
        {std::pair(unfinished.output, files.output), std::pair(unfinished.errors, files.errors),
         std::pair(unfinished.observations, files.observations),
         std::pair(unfinished.document, files.document)})
-    if (fs::exists(from)) fs::rename(from, to, error);
-  if (error) return fail(ErrorKind::internal, "{}: {}", plan.directory.string(), error.message());
+    if (std::error_code error; fs::exists(from, error)) {
+      fs::rename(from, to, error);
+      if (error) return fail(ErrorKind::internal, "{}: {}", to.string(), error.message());
+    }
   return RunEnd::done;
 }
 
@@ -212,6 +216,7 @@ Result<BlockEnd> run_block(const BlockPlan& plan, std::size_t number, BlockRuns&
       if (attempt > 0) runs.remarks.push_back(fmt::format("block {} was repeated: {}", number, trouble));
       return BlockEnd::taken;
     }
+    if (block.error().kind == ErrorKind::usage) return pass_on(block);  // the runs are as they should be
     trouble = block.error().message;
     for (const Place place : kOrder) remove_files(files_of(plan.directory, name_of(number, place)));
     if (attempt > 0 && number == 1) return pass_on(block);

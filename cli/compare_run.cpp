@@ -1,4 +1,4 @@
-#include "cli/compare_run.hpp"
+#include "cli/compare_answer.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 
-#include "cli/compare_answer.hpp"
 #include "cli/compare_blocks.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
@@ -33,7 +32,8 @@ constexpr std::int64_t kMaxBlocks = 1000;
 constexpr std::size_t kMaxLeftOut = 3;  // blocks: what goes on failing is no comparison
 /// What a run does, unless --each or --variant say otherwise: all pairs load the fabric, as a job does. A
 /// live fabric is loaded only where one of these says how much.
-constexpr std::array kUsualSweep{"budget=2s", "pattern=all-pairs", "load=full"};
+constexpr const char *kUsualBudget = "budget=2s", *kUsualPattern = "pattern=all-pairs",
+                     *kUsualLoad = "load=full";
 constexpr const char* kUsualOfLive = "load-time=200ms";  // a simulated round takes no time
 
 using Clock = std::chrono::steady_clock;
@@ -87,6 +87,12 @@ class SweepSettings {
       items_.push_back(item);
     }
   }
+  std::optional<std::string> value(std::string_view name) const {
+    for (const std::string& item : items_)
+      if (item.starts_with(name) && item.substr(name.size()).starts_with('='))
+        return item.substr(name.size() + 1);
+    return std::nullopt;
+  }
   Texts words() const {
     Texts words;
     for (const std::string& item : items_) words.push_back("--" + item);
@@ -132,19 +138,12 @@ Result<std::vector<Target>> targets_of(const po::variables_map& values) {
   return targets;
 }
 
-Texts usual_of(const po::variables_map& values, const Target& target, std::size_t which) {
-  if (!target.is_live_fabric) return {kUsualSweep.begin(), kUsualSweep.end()};
-  std::string said = text_option(values, "each").value_or("");
-  if (const auto variants = texts_of(values, "variant"); !variants.empty()) said += "," + variants[which];
-  const bool is_loaded = said.find("load=") != std::string::npos;
-  return {kUsualSweep.begin(), kUsualSweep.begin() + (is_loaded ? 2 : 1)};
-}
-
 Result<ComparedSide> side_of(const po::variables_map& values, const Target& target, std::size_t which) {
   const bool simulated = target.words.front() == "simulate";
   const auto known = names_of(simulated ? simulate_options() : sweep_options());
   SweepSettings settings;
-  settings.add(usual_of(values, target, which), known);
+  settings.add(target.is_live_fabric ? Texts{kUsualBudget} : Texts{kUsualBudget, kUsualPattern, kUsualLoad},
+               known);
   settings.add({kUsualOfLive}, known);
   ComparedSide side{.name = target.name, .argv = {}, .env = {}};
   if (const auto each = text_option(values, "each")) {
@@ -156,6 +155,8 @@ Result<ComparedSide> side_of(const po::variables_map& values, const Target& targ
     settings.add(items, known);
     side.name += ", " + variants[which];
   }
+  if (const auto load = settings.value("load"); load && *load != "none" && !settings.value("pattern"))
+    settings.add({kUsualPattern}, known);
   WEFT_TRY(const auto program, run::own_program());
   side.argv = {program};
   side.argv.insert(side.argv.end(), target.words.begin(), target.words.end());
@@ -302,7 +303,7 @@ class BlockLoop {
 
 Result<int> compare_live(const po::variables_map& values) {
   constexpr std::array kFiles{"html"};
-  constexpr std::array<const char*, 0> kRead{};
+  constexpr std::array kRead{"fabric"};
   WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
   WEFT_TRY_VOID(read_output_format(values));
   WEFT_TRY_VOID(read_progress_style(values));
@@ -360,9 +361,9 @@ OptionParser compare_run_options() {
   parser.options(Group::how)
       .add_options()("each", po::value<std::string>()->value_name("SETTINGS"),
                      "options of weft sweep for both sides, as in load=light,budget=5s (default: "
-                     "pattern=all-pairs,budget=2s,load-time=200ms, and in labs load=full)")(
-          "keep", po::value<std::string>()->value_name("DIR"),
-          "keep the runs there; the same command again goes on with them");
+                     "budget=2s, and but for live fabrics pattern=all-pairs,load=full; with a load "
+                     "load-time=200ms)")("keep", po::value<std::string>()->value_name("DIR"),
+                                         "keep the runs there; the same command again goes on with them");
   add_progress_option(parser.options(Group::output));
   add_comparison_output(parser.options(Group::output));
   parser.positional("fabric", 2);
@@ -372,12 +373,7 @@ OptionParser compare_run_options() {
 }
 
 int compare_run_command(const Arguments& arguments) {
-  const auto parser = compare_run_options();
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto status = compare_live(*values);
-  return status ? *status : report(status.error());
+  return run_command(compare_run_options(), arguments, compare_live);
 }
 
 constexpr std::array<Command, 1> kWords{{

@@ -92,15 +92,6 @@ Result<int> pauses(const po::variables_map& values) {
   return are_some ? kExitDegraded : kExitHealthy;
 }
 
-template <class Run>
-int run_parsed(const OptionParser& parser, const Arguments& arguments, Run run) {
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto status = run(*values);
-  return status ? *status : report(status.error());
-}
-
 }  // namespace
 
 const WordGroup& counters_words() {
@@ -127,7 +118,7 @@ OptionParser counters_check_options() {
 }
 
 int counters_check_command(const Arguments& arguments) {
-  return run_parsed(counters_check_options(), arguments, check);
+  return run_command(counters_check_options(), arguments, check);
 }
 
 OptionParser counters_degrading_options() {
@@ -145,7 +136,7 @@ OptionParser counters_degrading_options() {
 }
 
 int counters_degrading_command(const Arguments& arguments) {
-  return run_parsed(counters_degrading_options(), arguments, degrading);
+  return run_command(counters_degrading_options(), arguments, degrading);
 }
 
 OptionParser counters_pauses_options() {
@@ -162,7 +153,7 @@ OptionParser counters_pauses_options() {
 }
 
 int counters_pauses_command(const Arguments& arguments) {
-  return run_parsed(counters_pauses_options(), arguments, pauses);
+  return run_command(counters_pauses_options(), arguments, pauses);
 }
 
 }  // namespace weft::cli

@@ -95,6 +95,18 @@ std::vector<plan::NicPair> pairs_to_probe(const InfinibandReading& reading, cons
       expected, used, labels, [&](const plan::NicPair& pair) { return ways_of(reading, pair); }, without);
 }
 
+bool is_reached(const InfinibandReading& reading, PortId from, PortId to) {
+  const routing::ForwardingTables& tables = reading.tables.tables;
+  const auto found = found_pair(reading, tables, {from, to});
+  if (!found) return false;
+  routing::AdaptiveRoutes routes(reading.found.fabric, tables);
+  bool arrives = false;
+  for_each_lid(found->lids, [&](Lid lid) {
+    arrives = arrives || routes.walk(found->from, lid).end == routing::RouteEnd::arrived;
+  });
+  return arrives;
+}
+
 std::vector<plan::Echo> possible_echoes(const InfinibandReading& reading, const Fabric& expected,
                                         const std::vector<PortId>& askers) {
   const routing::ForwardingTables& tables = reading.tables.tables;

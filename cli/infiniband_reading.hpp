@@ -37,6 +37,8 @@ std::vector<bool> scope_of(const InfinibandReading& reading, const Fabric& expec
 std::vector<plan::NicPair> pairs_to_probe(const InfinibandReading& reading, const Fabric& expected,
                                           const std::vector<PortId>& without,
                                           const std::vector<bool>& scope = {});
+/// Whether a route leads from one NIC of the fabric file to another.
+bool is_reached(const InfinibandReading& reading, PortId from, PortId to);
 /// The echoes that each of `askers` can ask of each other adapter: by every label, there and back over links
 /// of the file.
 std::vector<plan::Echo> possible_echoes(const InfinibandReading& reading, const Fabric& expected,

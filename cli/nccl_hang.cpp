@@ -129,13 +129,6 @@ OptionParser nccl_hang_options() {
   return parser;
 }
 
-int nccl_hang_command(const Arguments& arguments) {
-  const auto parser = nccl_hang_options();
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto status = run(*values);
-  return status ? *status : report(status.error());
-}
+int nccl_hang_command(const Arguments& arguments) { return run_command(nccl_hang_options(), arguments, run); }
 
 }  // namespace weft::cli

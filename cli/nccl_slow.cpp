@@ -140,12 +140,7 @@ OptionParser nccl_slow_options() {
 }
 
 int nccl_slow_command(const Arguments& arguments) {
-  const auto parser = nccl_slow_options();
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto status = explain(*values);
-  return status ? *status : report(status.error());
+  return run_command(nccl_slow_options(), arguments, explain);
 }
 
 }  // namespace weft::cli

@@ -234,13 +234,31 @@ void print_remarks(const files::FabricFile& file) {
                  file.remarks.size() - shown);
 }
 
+namespace {
+
+/// The exit status of what is not work: help, or a command line that does not read.
+std::optional<int> status_without_work(const Result<po::variables_map>& values) {
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  return std::nullopt;
+}
+
+}  // namespace
+
 int run_command(const OptionParser& parser, const Arguments& arguments,
                 Result<void> (*work)(const po::variables_map&)) {
   const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  if (const auto status = status_without_work(values)) return *status;
   const auto done = work(*values);
   return done ? kExitHealthy : report(done.error());
+}
+
+int run_command(const OptionParser& parser, const Arguments& arguments,
+                Result<int> (*work)(const po::variables_map&)) {
+  const auto values = parser.parse(arguments);
+  if (const auto status = status_without_work(values)) return *status;
+  const auto done = work(*values);
+  return done ? *done : report(done.error());
 }
 
 std::optional<std::string> text_option(const po::variables_map& values, const char* name) {

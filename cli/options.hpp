@@ -127,6 +127,10 @@ void print_remarks(const files::FabricFile& file);
 int run_command(const OptionParser& parser, const Arguments& arguments,
                 Result<void> (*work)(const po::variables_map&));
 
+/// The same of a command whose answer has an exit status of its own.
+int run_command(const OptionParser& parser, const Arguments& arguments,
+                Result<int> (*work)(const po::variables_map&));
+
 /// A text option; absent when not given.
 std::optional<std::string> text_option(const po::variables_map& values, const char* name);
 

@@ -35,15 +35,27 @@ bool are_one_file(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+namespace {
+
+/// The files that an option names: one, or a list of them.
+std::vector<std::string> files_of(const po::variables_map& values, const char* option) {
+  if (!values.count(option)) return {};
+  if (const auto* several = boost::any_cast<std::vector<std::string>>(&values[option].value()))
+    return *several;
+  return {values[option].as<std::string>()};
+}
+
+}  // namespace
+
 Result<void> check_files_apart(const po::variables_map& values, std::span<const char* const> written,
                                std::span<const char* const> read) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto file = text_option(values, written[i]);
     const auto keeps = [&](const char* option) -> Result<void> {
-      const auto other = text_option(values, option);
-      if (file && other && are_one_file(*file, *other))
-        return fail(ErrorKind::usage, "--{} {}: it is the file of --{} too, and would take its place",
-                    written[i], *file, option);
+      for (const std::string& other : files_of(values, option))
+        if (file && are_one_file(*file, other))
+          return fail(ErrorKind::usage, "--{} {}: it is the file of --{} too, and would take its place",
+                      written[i], *file, option);
       return {};
     };
     for (const char* option : written.subspan(i + 1)) WEFT_TRY_VOID(keeps(option));

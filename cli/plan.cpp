@@ -1,12 +1,14 @@
 #include "cli/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 
 #include "balancer/reliability/plan.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "topology/base/text.hpp"
@@ -258,6 +260,9 @@ int plan_command(const Arguments& arguments) {
                         .value());
   }
   return run_command(plan_options(), arguments, [](const po::variables_map& values) -> Result<void> {
+    constexpr std::array kFiles{"html"};
+    constexpr std::array kRead{"fabric", "rates"};
+    WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
     WEFT_TRY(const bool json, wants_json(values));
     WEFT_TRY(const auto asked, read_request(values));
     WEFT_TRY(const auto plan, reliability::make_plan(asked.plant, asked.rates, asked.request));

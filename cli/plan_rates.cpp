@@ -15,6 +15,7 @@
 #include "topology/files/file_text.hpp"
 #include "topology/files/rates.hpp"
 #include "topology/files/time_span.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft::cli {
 namespace {
@@ -77,8 +78,6 @@ Result<Place> read_place(const po::variables_map& values) {
   return Place{*file, std::move(read.fabric)};
 }
 
-Nanoseconds now() { return std::chrono::system_clock::now().time_since_epoch(); }
-
 void tell_left_out(const reliability::Counted& counted) {
   if (counted.unknown + counted.ambiguous + counted.odd > 0)
     print_stderr(
@@ -98,7 +97,7 @@ Result<void> print_rates(const po::variables_map& values) {
   }
   WEFT_TRY(const auto place, read_place(values));
   WEFT_TRY(const auto since, read_option(values, "since", files::parse_span));
-  const Nanoseconds until = now();
+  const Nanoseconds until = os::wall_now();
   const Nanoseconds from = since && *since < until ? until - *since : Nanoseconds();
   WEFT_TRY(const auto seen, read_seen(place.store, place.fabric, from, until));
   WEFT_TRY(const auto rates, reliability::learn_rates(place.fabric, seen));
@@ -137,7 +136,7 @@ Result<int> check(const po::variables_map& values) {
   const Nanoseconds from = plan.made_at.time_since_epoch();
   const double most = static_cast<double>((Nanoseconds::max() - from).count());
   const double length = std::min(plan.length.count() * 3.6e12, most / 2);
-  const Nanoseconds until = std::min(now(), from + Nanoseconds(static_cast<std::int64_t>(length)));
+  const Nanoseconds until = std::min(os::wall_now(), from + Nanoseconds(static_cast<std::int64_t>(length)));
   WEFT_TRY(const auto seen, read_seen(place.store, place.fabric, from, std::max(from, until)));
   tell_left_out(reliability::count_failures(place.fabric, seen));
   return print_check(reliability::check_plan(plan, place.fabric, seen), seen);
@@ -189,12 +188,7 @@ OptionParser plan_check_options() {
 }
 
 int plan_check_command(const Arguments& arguments) {
-  const auto parser = plan_check_options();
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
-  const auto status = check(*values);
-  return status ? *status : report(status.error());
+  return run_command(plan_check_options(), arguments, check);
 }
 
 }  // namespace weft::cli

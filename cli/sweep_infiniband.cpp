@@ -57,6 +57,22 @@ void note_out_of_view(session::Sweep& sweep, const Fabric& fabric, const discove
       cables);
 }
 
+/// NICs that are there and that nobody can send to: no path of the run crosses their cables, and that is no
+/// matter of the run's scope.
+void note_unreachable(session::Sweep& sweep, const Fabric& fabric, const InfinibandReading& reading,
+                      const std::vector<PortId>& agents) {
+  for (const PortId nic : fabric.nics()) {
+    if (!reading.match.found_nic[nic.value()]) continue;
+    if (!lids_of(reading, nic)) {
+      for (const ChannelId channel : {*fabric.channel_from(nic), *fabric.channel_into(nic)})
+        sweep.note(discover::evidence_of_no_lid(channel));
+    } else if (std::ranges::none_of(
+                   agents, [&](PortId agent) { return agent == nic || is_reached(reading, agent, nic); })) {
+      sweep.not_tested({fabric.port(nic).node, nic, "no route of the subnet leads to it and back"});
+    }
+  }
+}
+
 /// An agent beside each of `nics`, for a client of ibsim is at one adapter; the lab must outlive the site.
 Result<run::AgentSite> site_of(const lab::IbLab& lab, const std::vector<PortId>& nics,
                                const AddressBook& gids) {
@@ -123,6 +139,7 @@ Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOp
   for (ChannelEvidence& sign : match_evidence(fabric, reading.found, reading.match))
     sweep.note(std::move(sign));
   note_out_of_view(sweep, fabric, reading.match);
+  note_unreachable(sweep, fabric, reading, nics_with_agent(place.site));
   const std::size_t dropped = place.dropped ? place.dropped() : 0;
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const Interrupt interrupt;
@@ -131,13 +148,13 @@ Result<int> sweep_subnet(const po::variables_map& values, const session::SweepOp
       place.site, place.bus, fabric, sweep, secrets, [&](const session::Progress& p) { progress.show(p); },
       interrupt.token(), place.timing);
   progress.clear();
-  if (interrupt.happened()) return answer_interrupted(values, fabric, sweep, progress, interrupt.token());
-  if (!done) return pass_on(done);
   if (const auto now = place.dropped ? place.dropped() : 0; now > dropped) {
     print_stderr("weft: ibsim, the fabric of this lab, dropped {} packets because this machine is busy\n",
                  now - dropped);
     sweep.excuse(now - dropped);
   }
+  if (interrupt.happened()) return answer_interrupted(values, fabric, sweep, progress, interrupt.token());
+  if (!done) return pass_on(done);
   WEFT_TRY(const auto after, counters::read_counters(mads, reading.found));
   note_counters(sweep, reading, after);
   WEFT_TRY(const auto tables, read_tables(mads, reading.found, reading.routes));

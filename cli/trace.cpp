@@ -90,16 +90,6 @@ std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
   return near == far ? std::vector{near} : std::vector{near, far};
 }
 
-/// Queue pairs to audit need their engine; else each NIC is traced from as it can send.
-void choose_engine(run::AgentSite& site, const TraceWords& words) {
-  site.agent_options.dpdk_args = words.dpdk_args;
-  if (words.engine) site.agent_options.engine = *words.engine;
-  if (!words.engine && !words.dpdk_args.empty()) site.agent_options.engine = run::EngineKind::automatic;
-  if (words.audit.queue_pairs == 0) return;
-  site.agent_options.engine = run::EngineKind::verbs;
-  site.agent_options.exchange = words.exchange;
-}
-
 /// By what each NIC was traced from, in one line.
 void report_engines(const Fabric& fabric, const session::TraceScript& script) {
   std::vector<std::string> said;
@@ -171,13 +161,8 @@ int trace_cluster(const po::variables_map& values, const TraceWords& words, cons
       return report({ErrorKind::usage, fmt::format("{} has no address in the fabric file: add it under "
                                                    "addresses, ports",
                                                    file.fabric.name_of_nic(nic))});
-  const auto launch = read_launch_options(values);
-  if (!launch) return report(launch.error());
-  auto cluster = cluster_of(*launch, file, hosts_of(file.fabric, *pair));
+  auto cluster = cluster_to_trace(values, words, file, hosts_of(file.fabric, *pair));
   if (!cluster) return report(cluster.error());
-  cluster->timing.limit = words.limit;
-  cluster->site.agent_options.engine = run::EngineKind::automatic;
-  choose_engine(cluster->site, words);
   const Interrupt interrupt;
   const auto secrets = run::new_run_secrets();
   session::TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond},

@@ -113,13 +113,6 @@ int answer(const Fabric& fabric, const TimedSearch& script, const TraceWords& wo
   return all ? kExitHealthy : kExitUnknown;
 }
 
-/// By packets of our own: queue pairs trace nothing.
-void choose_engine(run::AgentSite& site, const TraceWords& words) {
-  site.agent_options.dpdk_args = words.dpdk_args;
-  if (words.engine) site.agent_options.engine = *words.engine;
-  if (!words.engine && !words.dpdk_args.empty()) site.agent_options.engine = run::EngineKind::automatic;
-}
-
 }  // namespace
 
 int find_paths_lab(const po::variables_map& values, const TraceWords& words) {
@@ -145,13 +138,8 @@ int find_paths_cluster(const po::variables_map& values, const TraceWords& words,
                        const files::FabricFile& file) {
   const auto pairs = pairs_of(file.fabric, file.addresses, words);
   if (!pairs) return report(pairs.error());
-  const auto launch = read_launch_options(values);
-  if (!launch) return report(launch.error());
-  auto cluster = cluster_of(*launch, file, hosts_of(file.fabric, *pairs));
+  auto cluster = cluster_to_trace(values, words, file, hosts_of(file.fabric, *pairs));
   if (!cluster) return report(cluster.error());
-  cluster->timing.limit = words.limit;
-  cluster->site.agent_options.engine = run::EngineKind::automatic;
-  choose_engine(cluster->site, words);
   const Interrupt interrupt;
   const auto secrets = run::new_run_secrets();
   TimedSearch script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond}, secrets.run,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/agent_arguments.hpp"
+#include "cli/cluster_arguments.hpp"
 #include "cli/time_limit.hpp"
 
 namespace weft::cli {
@@ -82,6 +83,25 @@ Result<TraceWords> read_trace_words(const po::variables_map& values) {
                     engine,
                     std::move(dpdk_args),
                     every_path};
+}
+
+void choose_engine(run::AgentSite& site, const TraceWords& words) {
+  site.agent_options.dpdk_args = words.dpdk_args;
+  if (words.engine) site.agent_options.engine = *words.engine;
+  if (!words.engine && !words.dpdk_args.empty()) site.agent_options.engine = run::EngineKind::automatic;
+  if (words.audit.queue_pairs == 0) return;
+  site.agent_options.engine = run::EngineKind::verbs;
+  site.agent_options.exchange = words.exchange;
+}
+
+Result<run::Cluster> cluster_to_trace(const po::variables_map& values, const TraceWords& words,
+                                      const files::FabricFile& file, const std::vector<NodeId>& hosts) {
+  WEFT_TRY(const auto launch, read_launch_options(values));
+  WEFT_TRY(auto cluster, cluster_of(launch, file, hosts));
+  cluster.timing.limit = words.limit;
+  cluster.site.agent_options.engine = run::EngineKind::automatic;
+  choose_engine(cluster.site, words);
+  return cluster;
 }
 
 }  // namespace weft::cli

@@ -1,4 +1,4 @@
-// What the command line of `weft trace` says.
+// What the command line of `weft trace` says, and the agents that follow from it.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include "cli/options.hpp"
 #include "cli/time_limit.hpp"
-#include "probes/run/agent_options.hpp"
+#include "probes/run/cluster.hpp"
 #include "probes/session/trace_script.hpp"
 #include "topology/routing/switch_hash.hpp"
 
@@ -29,5 +29,12 @@ struct TraceWords {
 
 /// Error: usage, naming the option and what it takes.
 Result<TraceWords> read_trace_words(const po::variables_map& values);
+
+/// Queue pairs to audit need their engine; else each NIC is traced from as it can send.
+void choose_engine(run::AgentSite& site, const TraceWords& words);
+
+/// The agents of a live fabric that a trace needs, as the options say.
+Result<run::Cluster> cluster_to_trace(const po::variables_map& values, const TraceWords& words,
+                                      const files::FabricFile& file, const std::vector<NodeId>& hosts);
 
 }  // namespace weft::cli

@@ -392,7 +392,8 @@ Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::spa
 }
 
 Stepped let_time_pass(Ledger ledger, const Fabric& fabric, const Policy& policy, const Now& now) {
-  Stepper stepper(std::move(ledger), fabric, policy, {}, now);
+  const Mutes none;  // the stepper keeps a reference
+  Stepper stepper(std::move(ledger), fabric, policy, none, now);
   stepper.let_all_pass(Stepper::Ends::by_time);
   return stepper.end();
 }

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "topology/base/json_limits.hpp"
 #include "topology/files/json_fields.hpp"
 
 namespace weft::exports {
@@ -18,23 +17,9 @@ using files::need_member;
 using files::read_member;
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr JsonLimits kLimits{.bytes = 32'000'000, .depth = 64, .values = 2'000'000};
-constexpr std::string_view kAnswer = "the answer of the API server";
 constexpr std::string_view kRulePrefix = "weft.", kRailWord = ".rail";
 constexpr std::string_view kNoRule = "no taint of it";
 constexpr std::size_t kMaxVersion = 32;
-
-Result<nlohmann::json> parse_answer(std::string_view text) {
-  WEFT_TRY_VOID(check_json_limits(text, kLimits));
-  return files::parse_json(text, kAnswer);
-}
-
-Result<void> check_kind(const JsonView& root, std::string_view kind) {
-  std::string found;
-  WEFT_TRY_VOID(need_member(root, "kind", found, files::as_text));
-  if (found != kind) return root.error("expected {}, not {}", kind, found);
-  return {};
-}
 
 Result<DeviceRule> as_rule(const JsonView& view) {
   DeviceRule rule;
@@ -112,9 +97,9 @@ bool is_version(std::string_view text) {
 }  // namespace
 
 Result<DeviceRules> parse_device_rules(std::string_view text) {
-  WEFT_TRY(const auto json, parse_answer(text));
-  const JsonView root(json, kAnswer);
-  WEFT_TRY_VOID(check_kind(root, "DeviceTaintRuleList"));
+  WEFT_TRY(const auto json, parse_kubernetes_answer(text));
+  const JsonView root(json, kKubernetesAnswer);
+  WEFT_TRY_VOID(check_kubernetes_kind(root, "DeviceTaintRuleList"));
   DeviceRules list;
   WEFT_TRY(const auto metadata, root.need("metadata"));
   WEFT_TRY_VOID(read_member(metadata, "continue", list.next, files::as_text));
@@ -129,9 +114,9 @@ Result<DeviceRules> parse_device_rules(std::string_view text) {
 }
 
 Result<std::vector<std::string>> parse_api_versions(std::string_view text) {
-  WEFT_TRY(const auto json, parse_answer(text));
-  const JsonView root(json, kAnswer);
-  WEFT_TRY_VOID(check_kind(root, "APIGroup"));
+  WEFT_TRY(const auto json, parse_kubernetes_answer(text));
+  const JsonView root(json, kKubernetesAnswer);
+  WEFT_TRY_VOID(check_kubernetes_kind(root, "APIGroup"));
   const auto as_version = [](const JsonView& view) -> Result<std::string> {
     std::string version;
     WEFT_TRY_VOID(need_member(view, "version", version, files::as_text));
@@ -149,9 +134,9 @@ Result<std::vector<std::string>> parse_api_versions(std::string_view text) {
 }
 
 Result<bool> has_device_rules(std::string_view text) {
-  WEFT_TRY(const auto json, parse_answer(text));
-  const JsonView root(json, kAnswer);
-  WEFT_TRY_VOID(check_kind(root, "APIResourceList"));
+  WEFT_TRY(const auto json, parse_kubernetes_answer(text));
+  const JsonView root(json, kKubernetesAnswer);
+  WEFT_TRY_VOID(check_kubernetes_kind(root, "APIResourceList"));
   WEFT_TRY(const auto all, root.need("resources"));
   WEFT_TRY(const auto names,
            files::read_array<std::string>(all, [](const JsonView& view) -> Result<std::string> {
@@ -243,13 +228,14 @@ Result<std::optional<DeviceCall>> device_call(const DeviceRulesByName& rules, co
   return DeviceCall{"PATCH", path, body.dump(), "application/merge-patch+json"};
 }
 
-std::string device_line(const KubernetesKeys& keys, const KubernetesObject& object, const Change& change) {
+std::string device_line(const KubernetesKeys& keys, const KubernetesObject& object, const Change& change,
+                        std::string_view version) {
   if (change.act == Act::take)
     return fmt::format("kubectl delete devicetaintrule {}", device_rule_name(keys, object.node, object.rail));
   const auto mark = mark_set(change.set);
   if (!mark) return {};
   return fmt::format("kubectl apply -f - <<< {}",
-                     shell_word(rule_json(rule_of(keys, object.node, object.rail, *mark), "v1alpha3")));
+                     shell_word(rule_json(rule_of(keys, object.node, object.rail, *mark), version)));
 }
 
 }  // namespace weft::exports

@@ -53,7 +53,8 @@ struct DeviceCall {
 Result<std::optional<DeviceCall>> device_call(const DeviceRulesByName& rules, const Change& change,
                                               const KubernetesKeys& keys, std::string_view version);
 
-/// What an operator types to make that change.
-std::string device_line(const KubernetesKeys& keys, const KubernetesObject& object, const Change& change);
+/// What an operator types to make that change; `version`: of the API that the server has.
+std::string device_line(const KubernetesKeys& keys, const KubernetesObject& object, const Change& change,
+                        std::string_view version);
 
 }  // namespace weft::exports

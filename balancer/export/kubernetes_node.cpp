@@ -9,7 +9,6 @@
 #include <set>
 
 #include "balancer/export/slurm_node.hpp"
-#include "topology/base/json_limits.hpp"
 #include "topology/files/json_view.hpp"
 
 namespace weft::exports {
@@ -19,8 +18,6 @@ using files::JsonView;
 using Part = KubernetesObject::Part;
 
 /// Of an answer: 100 nodes with all their images and managed fields have some 200,000 values.
-constexpr JsonLimits kLimits{.bytes = 32'000'000, .depth = 64, .values = 2'000'000};
-constexpr std::string_view kAnswer = "the answer of the API server";
 constexpr std::size_t kMaxText = 2000;
 
 /// A member that is a text; empty where there is none.
@@ -29,18 +26,6 @@ Result<std::string> text_or_empty(const JsonView& object, std::string_view key) 
   if (!member) return std::string();
   WEFT_TRY(const auto text, member->text());
   return std::string(text);
-}
-
-Result<nlohmann::json> parse_answer(std::string_view text) {
-  WEFT_TRY_VOID(check_json_limits(text, kLimits));
-  return files::parse_json(text, kAnswer);
-}
-
-Result<void> check_kind(const JsonView& root, std::string_view kind) {
-  WEFT_TRY(const auto found, root.need("kind"));
-  WEFT_TRY(const auto text, found.text());
-  if (text != kind) return found.error("expected {}, not {}", kind, text);
-  return {};
 }
 
 Result<void> read_taints(const nlohmann::json& spec, const JsonView& view, KubernetesNode& node) {
@@ -215,18 +200,18 @@ std::string label_patch(const KubernetesNode& node, const std::string& key, std:
 }  // namespace
 
 Result<KubernetesNode> parse_kubernetes_node(std::string_view text, std::string_view name) {
-  WEFT_TRY(const auto json, parse_answer(text));
-  const JsonView root(json, kAnswer);
-  WEFT_TRY_VOID(check_kind(root, "Node"));
+  WEFT_TRY(const auto json, parse_kubernetes_answer(text));
+  const JsonView root(json, kKubernetesAnswer);
+  WEFT_TRY_VOID(check_kubernetes_kind(root, "Node"));
   WEFT_TRY(auto node, read_node(json, root));
   if (node.name != name) return root.error("it is of node {}, not {}", node.name, name);
   return node;
 }
 
 Result<KubernetesNodes> parse_kubernetes_nodes(std::string_view text) {
-  WEFT_TRY(const auto json, parse_answer(text));
-  const JsonView root(json, kAnswer);
-  WEFT_TRY_VOID(check_kind(root, "NodeList"));
+  WEFT_TRY(const auto json, parse_kubernetes_answer(text));
+  const JsonView root(json, kKubernetesAnswer);
+  WEFT_TRY_VOID(check_kubernetes_kind(root, "NodeList"));
   KubernetesNodes list;
   WEFT_TRY(const auto metadata, root.need("metadata"));
   WEFT_TRY(list.next, text_or_empty(metadata, "continue"));
@@ -245,10 +230,10 @@ Result<KubernetesNodes> parse_kubernetes_nodes(std::string_view text) {
 }
 
 KubernetesStatus parse_kubernetes_status(std::string_view text) {
-  const auto json = parse_answer(text);
+  const auto json = parse_kubernetes_answer(text);
   if (!json) return {};
-  const JsonView root(*json, kAnswer);
-  if (!check_kind(root, "Status")) return {};
+  const JsonView root(*json, kKubernetesAnswer);
+  if (!check_kubernetes_kind(root, "Status")) return {};
   KubernetesStatus status;
   status.reason = text_or_empty(root, "reason").value_or("");
   status.message = text_or_empty(root, "message").value_or("");
@@ -269,9 +254,9 @@ std::string access_question(std::string_view verb, std::string_view resource, st
 }
 
 Result<AccessAnswer> parse_access_answer(std::string_view text) {
-  WEFT_TRY(const auto json, parse_answer(text));
-  const JsonView root(json, kAnswer);
-  WEFT_TRY_VOID(check_kind(root, "SelfSubjectAccessReview"));
+  WEFT_TRY(const auto json, parse_kubernetes_answer(text));
+  const JsonView root(json, kKubernetesAnswer);
+  WEFT_TRY_VOID(check_kubernetes_kind(root, "SelfSubjectAccessReview"));
   WEFT_TRY(const auto status, root.need("status"));
   WEFT_TRY(const auto allowed, status.need("allowed"));
   AccessAnswer answer;

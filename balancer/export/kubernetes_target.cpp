@@ -56,7 +56,8 @@ Result<void> KubernetesTarget::check_rights() {
 
 std::string KubernetesTarget::by_hand(const Change& change) const {
   const auto object = parse_kubernetes_object(change.object);
-  if (object && object->part == KubernetesObject::Part::device) return device_line(keys_, *object, change);
+  if (object && object->part == KubernetesObject::Part::device)
+    return device_line(keys_, *object, change, device_api_.value_or("v1alpha3"));
   return kubectl_line(keys_, change);
 }
 
@@ -85,6 +86,7 @@ Result<std::string> KubernetesTarget::device_api() {
 Result<DeviceRulesByName> KubernetesTarget::device_rules() {
   WEFT_TRY(const auto version, device_api());
   DeviceRulesByName rules;
+  std::set<std::string> parts;
   std::string next;
   for (int page = 0; page < kMaxPages; ++page) {
     auto path = fmt::format("/apis/{}/{}/{}?limit={}", kResourceGroup, version, kDeviceRules, kPage);
@@ -97,6 +99,8 @@ Result<DeviceRulesByName> KubernetesTarget::device_rules() {
     }
     if (list.next.empty()) return rules;
     next = std::move(list.next);
+    if (!parts.insert(next).second)
+      return fail(ErrorKind::invalid_input, "the API server's list of {} goes in a circle", kDeviceRules);
   }
   return fail(ErrorKind::invalid_input, "the API server's list of {} has no end after {} parts", kDeviceRules,
               kMaxPages);
@@ -116,7 +120,8 @@ Result<std::vector<Standing>> KubernetesTarget::read_devices(std::span<const std
         standings.push_back({.object = object, .text = "--kube-dra is not given", .is_known = false});
     return standings;
   }
-  WEFT_TRY(const auto rules, device_rules());
+  WEFT_TRY(rules_, device_rules());
+  const DeviceRulesByName& rules = *rules_;
   for (const std::string& object : asked)
     if (is_device(object))
       standings.push_back(device_standing(rules, *parse_kubernetes_object(object), keys_));
@@ -131,11 +136,19 @@ Result<void> KubernetesTarget::make_device(const Change& change) {
   WEFT_TRY(const auto version, device_api());
   Result<void> last;
   for (int writers = 0; writers <= kMaxWriters; ++writers) {
-    WEFT_TRY(const auto rules, device_rules());
-    WEFT_TRY(const auto call, device_call(rules, change, keys_, version));
+    // As read last: where that is no longer so, the version that a call names says so.
+    if (!rules_ || writers > 0) {
+      WEFT_TRY(rules_, device_rules());
+    }
+    WEFT_TRY(const auto call, device_call(*rules_, change, keys_, version));
     if (!call) return {};
     const auto said = api_->call({call->method, call->path, call->body, call->content_type});
-    if (said || (call->method == "DELETE" && said.error().kind == ErrorKind::not_found)) return {};
+    if (said || (call->method == "DELETE" && said.error().kind == ErrorKind::not_found)) {
+      // Its version is another now: who changes it again meets a conflict, and reads it.
+      if (const auto object = parse_kubernetes_object(change.object))
+        rules_->erase(device_rule_name(keys_, object->node, object->rail));
+      return {};
+    }
     last = pass_on(said);
     if (said.error().kind != ErrorKind::conflict) return last;
   }

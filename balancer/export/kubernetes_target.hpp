@@ -47,6 +47,7 @@ class KubernetesTarget : public Target {
   KubernetesKeys keys_;
   bool has_seen_a_node_ = false;
   std::optional<std::string> device_api_;
+  std::optional<DeviceRulesByName> rules_;  // as read last
 };
 
 }  // namespace weft::exports

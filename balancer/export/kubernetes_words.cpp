@@ -8,12 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "balancer/export/slurm_node.hpp"
+#include "topology/base/json_limits.hpp"
 
 namespace weft::exports {
 namespace {
 
 using Part = KubernetesObject::Part;
 
+constexpr JsonLimits kLimits{.bytes = 32'000'000, .depth = 64, .values = 2'000'000};
 constexpr std::size_t kMaxNode = 253;      // DNS subdomain
 constexpr std::size_t kMaxName = 63;       // of a key after its prefix, of a value
 constexpr std::size_t kMaxType = 316;      // of a condition: a qualified name
@@ -209,6 +211,18 @@ std::string kubectl_line(const KubernetesKeys& keys, const Change& change) {
     case Part::device:
       break;
   }
+  return {};
+}
+
+Result<nlohmann::json> parse_kubernetes_answer(std::string_view text) {
+  WEFT_TRY_VOID(check_json_limits(text, kLimits));
+  return files::parse_json(text, kKubernetesAnswer);
+}
+
+Result<void> check_kubernetes_kind(const files::JsonView& root, std::string_view kind) {
+  WEFT_TRY(const auto found, root.need("kind"));
+  WEFT_TRY(const auto text, found.text());
+  if (text != kind) return found.error("expected {}, not {}", kind, text);
   return {};
 }
 

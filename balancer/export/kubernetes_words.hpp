@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "balancer/export/target.hpp"
+#include "topology/files/json_view.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::exports {
@@ -25,6 +26,13 @@ struct KubernetesKeys {
 };
 /// Error: usage, what the API would refuse, or two that are one.
 Result<void> check_keys(const KubernetesKeys& keys);
+
+/// What the API server is called in errors about its answers.
+inline constexpr std::string_view kKubernetesAnswer = "the answer of the API server";
+/// An answer of bounded size and depth. Error: invalid_input.
+Result<nlohmann::json> parse_kubernetes_answer(std::string_view text);
+/// Error: invalid_input, it is another kind of object.
+Result<void> check_kubernetes_kind(const files::JsonView& root, std::string_view kind);
 
 /// A name of a node (DNS subdomain of RFC 1123): nothing in it is to be escaped in a URL or a shell.
 bool is_node_name(std::string_view name);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "balancer/reliability/plan.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/base/xml_text.hpp"
 
 namespace weft::reliability {
@@ -27,6 +28,8 @@ std::string percent(double share, int digits = 2) { return fmt::format("{:.{}f} 
 
 std::string heading(std::string_view text) { return fmt::format("<h2>{}</h2>\n", text); }
 
+std::string harmless(std::string_view text) { return xml_escaped(outside_text(text)); }
+
 /// A table of rows that are made already; names in `head` beginning with '#' are of numbers.
 std::string table(std::initializer_list<std::string_view> head, const std::vector<std::string>& rows) {
   std::string text = "<table><tr>";
@@ -36,7 +39,7 @@ std::string table(std::initializer_list<std::string_view> head, const std::vecto
   return text + fmt::format("</tr>\n{}</table>\n", fmt::join(rows, ""));
 }
 
-std::string name_cell(std::string_view text) { return fmt::format("<td>{}</td>", xml_escaped(text)); }
+std::string name_cell(std::string_view text) { return fmt::format("<td>{}</td>", harmless(text)); }
 std::string number_cell(std::string_view text) { return fmt::format("<td class=\"n\">{}</td>", text); }
 
 /// From `low` to `high` a line, to `mean` a bar; all of them shares of the widest one.
@@ -195,7 +198,7 @@ std::string sweeps_part(const Plan& plan) {
       rows.push_back(
           row({name_cell(each.policy), number_cell(percent(each.effective)), number_cell(percent(each.cost)),
                number_cell(fmt::format("{:.3g} h", each.undetected.count()))}));
-    return text + fmt::format("<p>{}</p>\n", xml_escaped(best_sweep(plan))) +
+    return text + fmt::format("<p>{}</p>\n", harmless(best_sweep(plan))) +
            table({"sweeps", "#effective", "#cost", "#undetected"}, rows);
   }
   text +=
@@ -226,17 +229,17 @@ std::string plan_html(const Plan& plan) {
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
       "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{}'\">\n"
       "<title>Plan of {}</title>\n<style>{}</style></head><body>\n<h1>{}</h1>\n",
-      kStyleHash, xml_escaped(plan.fabric), kStyle, xml_escaped(plan_sentence(plan)));
+      kStyleHash, harmless(plan.fabric), kStyle, harmless(plan_sentence(plan)));
   text += spares_part(plan) + causes_part(plan) + time_part(plan) +
           gains_part("What to improve first: 10 % less of", plan.improvements) +
           gains_part("What if", plan.what_ifs) + sweeps_part(plan) + blast_part(plan) + shelf_part(plan);
   if (!plan.differs.empty())
     text += heading("Why simulation and closed forms differ") +
-            fmt::format("<p>{}</p>\n", xml_escaped(fmt::format("{}.", fmt::join(plan.differs, "; "))));
+            fmt::format("<p>{}</p>\n", harmless(fmt::format("{}.", fmt::join(plan.differs, "; "))));
   text += heading("Guesses") +
-          fmt::format("<p>{}</p>\n", xml_escaped(fmt::format("{}.", fmt::join(plan.guesses, "; "))));
+          fmt::format("<p>{}</p>\n", harmless(fmt::format("{}.", fmt::join(plan.guesses, "; "))));
   return text + fmt::format("<p class=\"faint\">Fabric {}, {} histories, seed {}.</p>\n</body></html>\n",
-                            xml_escaped(plan.fabric), plan.histories, plan.seed);
+                            harmless(plan.fabric), plan.histories, plan.seed);
 }
 
 }  // namespace weft::reliability

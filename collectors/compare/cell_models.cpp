@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "topology/base/statistics.hpp"
+
 namespace weft::compare {
 namespace {
 
@@ -79,9 +81,7 @@ std::map<Bytes, TripFit> fits_of(const MeasuredRun& run) {
   for (auto& [size, by_hops] : all) {
     std::vector<std::pair<double, double>> points;
     for (auto& [hops, values] : by_hops) {
-      const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-      std::ranges::nth_element(values, middle);
-      points.emplace_back(static_cast<double>(hops) - kHostHops, *middle);
+      points.emplace_back(static_cast<double>(hops) - kHostHops, median(values));
     }
     double x = 0, y = 0, xx = 0, xy = 0;
     for (const auto& [hops, time] : points) x += hops, y += time, xx += hops * hops, xy += hops * time;

@@ -6,17 +6,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "topology/base/statistics.hpp"
+
 namespace weft::compare {
 namespace {
 
 std::string hops_word(std::size_t hops) {
   return hops == 0 ? std::string("any distance") : fmt::format("{} hops", hops);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 /// By distance and size the median of what `value` gives of each trip; without a value a trip does not count.
@@ -28,7 +24,7 @@ std::map<Cell, double> medians_by_cell(const MeasuredRun& run, const char* work,
       all[{run.trips[i].hops, run.trips[i].size}].push_back(*one);
   std::map<Cell, double> cells;
   for (auto& [key, values] : all)
-    cells[{{work, hops_word(key.first)}, key.second, Metric::time}] = median(std::move(values));
+    cells[{{work, hops_word(key.first)}, key.second, Metric::time}] = median(values);
   return cells;
 }
 

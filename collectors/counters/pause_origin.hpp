@@ -32,7 +32,7 @@ std::string_view to_string(PauseCause cause);
 
 struct PauseOrigin {
   PauseCause cause = PauseCause::slow_host;
-  std::vector<PortId> ports;    // that began; of a ring the sending ports, in its order
+  std::vector<PortId> ports;    // that began; of rings the sending ports, those that sent most first
   std::vector<PortId> stopped;  // that stood because of it, each once
   double sent = 0;              // pause frames of those that began
 };
@@ -48,7 +48,7 @@ std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const Por
 std::map<std::optional<std::uint8_t>, std::vector<PortPause>> port_pauses(const Fabric& fabric,
                                                                           CounterTable& table);
 
-/// "host7 does not take what comes (1,234,567 pause frames sent): 12 ports stood"; a line each.
+/// Who began, in words, with the frames sent and how many ports stood; an entry each, sorted as they are.
 std::string pause_text(const Fabric& fabric, const std::vector<PauseOrigin>& origins, std::size_t width);
 
 }  // namespace weft::counters

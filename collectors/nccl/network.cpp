@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "topology/base/readable.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft::nccl {
 namespace {
@@ -102,13 +103,11 @@ void QpView::judge_queues() {
     shares.push_back(*qp.busy_share);
   }
   if (shares.size() < kMinBusySample) return;
-  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2);
-  std::ranges::nth_element(shares, middle);
-  const double median = *middle;
+  const double usual = median(shares);
   for (Qp& qp : qps_) {
     if (!qp.busy_share) continue;
-    qp.busy = *qp.busy_share >= std::max(kBusy, kBusyOverMedian * median);
-    qp.clean_busy = *qp.busy_share <= kQuietOverMedian * median;
+    qp.busy = *qp.busy_share >= std::max(kBusy, kBusyOverMedian * usual);
+    qp.clean_busy = *qp.busy_share <= kQuietOverMedian * usual;
     busy_ += qp.busy ? 1 : 0;
   }
 }

@@ -58,18 +58,6 @@ void put_axis(Text& out, const RatioAxis& axis, double margin, double bottom) {
   }
 }
 
-const char* class_of(Decision decision) {
-  switch (decision) {
-    case Decision::equal:
-      return "equal";
-    case Decision::differs:
-      return "differs";
-    case Decision::undecided:
-      return "undecided";
-  }
-  return "";
-}
-
 /// A shape for each verdict, so that no one needs the colours: circle equal, diamond differs, hollow square
 /// undecided.
 void put_point(Text& out, Decision decision, double x, double y) {
@@ -138,7 +126,7 @@ std::string forest_chart(const compare::Comparison& comparison, std::size_t most
         xml_escaped(cell_name(cell.cell)));
     if (cell.test)
       put(out, "<line class=\"{0} interval\" x1=\"{1:.1f}\" y1=\"{3:.1f}\" x2=\"{2:.1f}\" y2=\"{3:.1f}\"/>\n",
-          class_of(cell.decision), axis.x(cell.test->low), axis.x(cell.test->high), y);
+          to_string(cell.decision), axis.x(cell.test->low), axis.x(cell.test->high), y);
     put_point(out, cell.decision, axis.x(cell.ratio()), y);
     put(out, "</g>\n");
   }

@@ -124,7 +124,8 @@ class Remarks {
                NodeId node, NodeId there) {
     const auto& name = expected_.name_of(node);
     const auto& found_name = found_.name_of(there);
-    const bool other_name = !same_name(name, found_name);
+    // A GUID stands for a description that was not read.
+    const bool other_name = !found_name.starts_with("0x") && !same_name(name, found_name);
     if (should && is && *should != *is)
       return remarks_.push_back({MatchRemark::Kind::replaced, where, guid_text(*should),
                                  guid_text(*is) + (other_name ? ", named " + found_name : "")});
@@ -190,7 +191,15 @@ FabricMatch match_fabrics(const Fabric& expected, const Fabric& found) {
 }
 
 ChannelEvidence evidence_of_no_link(ChannelId channel) {
-  return {channel, Cause::down, kCertain, "no such link was found: unplugged, down or miswired"};
+  return {channel, Cause::down, kCertain,
+          "no such link was found: unplugged, down or miswired, or it loses too much to be read"};
+}
+
+ChannelEvidence evidence_of_no_lid(ChannelId channel) {
+  return {channel, Cause::down, kCertain,
+          "the cable is there, but the subnet manager gave the NIC no LID: nobody can send to it; it may "
+          "lose too "
+          "much for that"};
 }
 
 ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, Bandwidth expected) {
@@ -234,8 +243,10 @@ std::vector<ChannelEvidence> match_evidence(const Fabric& expected, const Infini
     }
     const IbPort& port = found.inventory.ports[found.fabric.source(*there).value()];
     if (port.state && *port.state != IbPortState::active)
-      evidence.push_back({channel, Cause::down, kCertain,
-                          "the cable is there, but the subnet manager has not activated the port"});
+      evidence.push_back(
+          {channel, Cause::down, kCertain,
+           "the cable is there, but the subnet manager has not activated the port; it may lose too "
+           "much for that"});
     const auto rate = found.fabric.rate(*there);
     if (rate < expected.rate(channel) * 0.99)
       evidence.push_back(

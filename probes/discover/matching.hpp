@@ -37,9 +37,10 @@ struct FabricMatch {
 /// its switch and the port there.
 FabricMatch match_fabrics(const Fabric& expected, const Fabric& found);
 
-/// The signs of a link that is not there, and of one that runs at `rate` instead of what it should: certain,
-/// for they are seen and not inferred.
+/// The signs of a link that is not there, of the cable of a NIC without a LID, and of one that runs at `rate`
+/// instead of what it should: certain, for they are seen and not inferred.
 ChannelEvidence evidence_of_no_link(ChannelId channel);
+ChannelEvidence evidence_of_no_lid(ChannelId channel);
 ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, Bandwidth expected);
 
 /// Whether anything at an end of this channel was found: of a cable between two nodes that are beyond what is

@@ -60,8 +60,8 @@ class PathSearch {
   };
   /// What to ask next, all of it at once; empty: every pair is done.
   std::vector<Asking> next();
-  /// What came of it: the answers of this asking, none where nobody answered. What was not asked by the
-  /// latest next() is passed over.
+  /// What came of it: the answers of this asking, none where nobody answered. What was never asked is
+  /// passed over.
   void take(const Asking& asking, std::span<const datapath::HopAnswer> answers);
   /// A pair that can be asked no more: one of its NICs takes no part.
   void leave(const NicPair& pair);

@@ -19,8 +19,13 @@ std::optional<std::size_t> Gathering::next(Nanoseconds now) {
   if (static_cast<std::size_t>(fresh) >= limits_.at_once) return std::nullopt;
   calls_.push_back(std::move(waiting_.front()));
   waiting_.pop_front();
-  under_way_.push_back({calls_.size() - 1, now});
+  under_way_.push_back({calls_.size() - 1, now, now});
   return calls_.size() - 1;
+}
+
+Nanoseconds Gathering::end_of(const Asked& one) const {
+  if (!relays(one.call)) return one.begin + limits_.each;
+  return std::min(one.since + limits_.silence, one.begin + limits_.silence + 2 * limits_.each);
 }
 
 void Gathering::heard(std::size_t call, Nanoseconds now) {
@@ -47,7 +52,7 @@ void Gathering::ask_directly(std::size_t host) {
 std::vector<std::size_t> Gathering::overdue(Nanoseconds now) {
   std::vector<std::size_t> late;
   for (const Asked& one : under_way_)
-    if (now - one.since >= limit_of(one.call)) late.push_back(one.call);
+    if (now >= end_of(one)) late.push_back(one.call);
   for (const std::size_t call : late) ended(call);
   return late;
 }
@@ -55,7 +60,7 @@ std::vector<std::size_t> Gathering::overdue(Nanoseconds now) {
 Nanoseconds Gathering::wakes_at(Nanoseconds now) const {
   Nanoseconds first = Nanoseconds::max();
   for (const Asked& one : under_way_) {
-    first = std::min(first, one.since + limit_of(one.call));
+    first = std::min(first, end_of(one));
     const Nanoseconds outwaited = one.since + limits_.patience;
     if (!waiting_.empty() && outwaited > now) first = std::min(first, outwaited);
   }

@@ -25,7 +25,8 @@ struct GatherLimits {
   std::size_t at_most = 256;
   /// Hosts of a call, its relay among them; 1: no relays.
   std::size_t branch = 1;
-  /// A relay that says nothing for so long is given up: its login, or ten signs of life.
+  /// A relay that says nothing for so long is given up: its login, or ten signs of life. One that goes on
+  /// saying something has this time and twice `each` in all: its hosts take `each` at most.
   Nanoseconds silence = std::chrono::seconds(10);
 };
 
@@ -58,11 +59,13 @@ class Gathering {
   enum class State : std::uint8_t { open, direct, done };
   struct Asked {
     std::size_t call;
+    Nanoseconds begin;
     Nanoseconds since;   // of a relay: when it was heard last
     bool heard = false;  // it was reached
   };
   bool relays(std::size_t call) const { return calls_[call].size() > 1; }
-  Nanoseconds limit_of(std::size_t call) const { return relays(call) ? limits_.silence : limits_.each; }
+  /// When a call is given up, if nothing more is heard of it.
+  Nanoseconds end_of(const Asked& one) const;
 
   GatherLimits limits_;
   std::deque<std::vector<std::size_t>> waiting_;  // hosts of calls that are to be made

@@ -1,9 +1,10 @@
 #include "probes/run/standing_worker.hpp"
-#include "topology/os/clocks.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
+
+#include "topology/os/clocks.hpp"
 
 namespace weft::run {
 namespace {

@@ -7,7 +7,6 @@
 #include "topology/os/clocks.hpp"
 
 namespace weft::run {
-namespace {}  // namespace
 
 Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
                        const TendWatch& tend, std::stop_token stop) {

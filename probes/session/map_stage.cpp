@@ -96,10 +96,7 @@ std::vector<plan::TracePlan> MapStage::more_traces(const std::vector<ChannelId>&
     if (trace.labels.size() > kMoreLabels) trace.labels.resize(kMoreLabels);
   if (!predicted_) predicted_.emplace(results_->learner, in_->fabric, in_->addresses);
   predicted_for_ = std::move(pairs);
-  for (plan::TracePlan& trace : predicted_->next(predicted_for_, unseen, seed)) {
-    predicted_labels_ += trace.labels.size();
-    plan.push_back(std::move(trace));
-  }
+  std::ranges::move(predicted_->next(predicted_for_, unseen, seed), std::back_inserter(plan));
   return plan;
 }
 

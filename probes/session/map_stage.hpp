@@ -34,10 +34,6 @@ class MapStage : public Stage {
   std::size_t waves_left() const override;
   std::vector<WorkItem> next_wave() override;
   void take(const WorkItem& item, const TaskAnswer* answer) override;
-  /// Hashes of switches that had predicted labels, and went otherwise when these were traced.
-  std::size_t taken_back() const { return predicted_ ? predicted_->taken_back() : 0; }
-  /// Labels that were predicted, to be traced.
-  std::size_t predicted_labels() const { return predicted_labels_; }
 
  private:
   std::vector<WorkItem> work_for(const std::vector<plan::TracePlan>& plan);
@@ -50,7 +46,6 @@ class MapStage : public Stage {
   std::optional<std::vector<plan::TracePlan>> only_;
   std::optional<plan::PredictedTraces> predicted_;
   std::vector<plan::NicPair> predicted_for_;
-  std::size_t predicted_labels_ = 0;
   int round_ = 0;
 };
 

@@ -237,14 +237,20 @@ void Sweep::note_slow_nics() {
                        slow.receives ? "receiving" : "sending", slow.slow, slow.flows, kSlowFlow * 100)});
 }
 
-/// A channel that none of many flows took, though each could have: its near end does not use it.
+/// A channel that none of many flows took, though each could have: its near end does not use it. A port goes
+/// down for both ends; where packets come back by the cable it is up, and hashes that depend on each other
+/// (CRC and XOR families, above the first switch that chooses) leave such a channel out.
 void Sweep::note_dark_channels() {
   const auto seen = sights(in_.fabric, results_.learner);
   const auto passes = passed_over(in_.fabric, results_.observations);
   const double sure =
       std::log((1 - in_.options.confidence.value()) / static_cast<double>(in_.fabric.channel_count()));
   for (std::uint32_t c = 0; c < seen.size(); ++c) {
-    if (seen[c].seen > 0 || passes[c] || seen[c].log_missed() > sure) continue;
+    const auto is_used = [&](ChannelId channel) {
+      return seen[channel.value()].seen > 0 || passes[channel.value()];
+    };
+    if (is_used(ChannelId(c)) || is_used(Fabric::reverse(ChannelId(c))) || seen[c].log_missed() > sure)
+      continue;
     results_.observations.channels.push_back(
         {ChannelId(c), Cause::down, -seen[c].log_missed(),
          fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});

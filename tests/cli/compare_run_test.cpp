@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "cli/commands.hpp"
 #include "tests/support/command.hpp"
@@ -117,20 +119,66 @@ TEST(CompareRun, WritesAReport) {
   EXPECT_EQ(run(directory, "120", {"--blocks", "3", "--html", directory.path().string()}).status, 64);
 }
 
-TEST(CompareRun, ALiveFabricIsOnlyLoadedWhereThatIsSaid) {
+/// What the sides of a live comparison would be sent, which the runs directory keeps.
+std::string words_sent(const std::string& more) {
   const ScratchFile fabric("fabric: live\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 400G}\n");
-  const auto weft = fmt::format("{}/weft", WEFT_BINARY_DIR);
-  const auto said = [&](const char* each) {
-    return os::run_program({"sh", "-c",
-                            fmt::format("{} compare run {} {} --blocks 3 {} 2>&1; true", weft, fabric.path(),
-                                        fabric.path(), each)},
-                           "", std::chrono::seconds(20))
-        .value();
+  const Directory directory;
+  const auto said =
+      os::run_program({"sh", "-c",
+                       fmt::format("{0}/weft compare run {1} {1} --blocks 3 --keep {2} {3} 2>&1; true",
+                                   WEFT_BINARY_DIR, fabric.path(), directory.path().string(), more)},
+                      "", std::chrono::seconds(20));
+  EXPECT_TRUE(said);
+  EXPECT_THAT(said.value_or(""), HasSubstr("address")) << "the sweep itself lacks nothing else";
+  return directory.file("sides.txt");
+}
+
+TEST(CompareRun, ALiveFabricIsOnlyLoadedWhereThatIsSaid) {
+  using testing::AllOf;
+  const auto is_loaded = AllOf(HasSubstr("--pattern=all-pairs"), HasSubstr("--load=light"));
+  const auto is_not =
+      AllOf(Not(HasSubstr("--pattern")), Not(HasSubstr("--load=light")), Not(HasSubstr("--load=full")));
+  EXPECT_THAT(words_sent(""), is_not);
+  EXPECT_THAT(words_sent("--each load=none"), is_not);
+  EXPECT_THAT(words_sent("--each load=light"), is_loaded);
+  EXPECT_THAT(words_sent("--each load=light,pattern=links"), Not(HasSubstr("all-pairs")));
+}
+
+TEST(CompareRun, AReportTakesThePlaceOfNoFileThatIsRead) {
+  const ScratchFile a("fabric: a\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 400G}\n");
+  const ScratchFile b("fabric: b\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 400G}\n");
+  const auto outcome = call(compare_command, {"run", "--simulate", a.path(), b.path(), "--html", b.path()});
+  EXPECT_EQ(outcome.status, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("would take its place"));
+  EXPECT_THAT(text_of(b.path()), HasSubstr("fabric: b"));
+}
+
+TEST(CompareRun, AWrongNameOfCellsLosesNoRunThatWasKept) {
+  const Directory directory, runs;
+  const Arguments kept{"--blocks", "3", "--keep", runs.path().string()};
+  ASSERT_EQ(run(directory, "120", kept).status, 1);
+  auto wrong = kept;
+  wrong.insert(wrong.end(), {"--only", "no such cell"});
+  EXPECT_EQ(run(directory, "120", wrong).status, 64);
+  const std::string order = directory.file("order");
+  EXPECT_EQ(run(directory, "120", kept).status, 1);
+  EXPECT_EQ(directory.file("order"), order) << "nothing ran again";
+}
+
+TEST(CompareRun, WhatARunThatWasEndedLeavesBehindIsEndedToo) {
+  const Directory directory;
+  const auto left = directory.path() / "left";
+  const auto command = fmt::format(
+      "(trap '' TERM; echo $$ > /dev/null; sh -c 'echo $PPID' > {}; exec sleep 300) & wait", left.string());
+  EXPECT_GE(run(directory, "120", {"--blocks", "3", "--run-limit", "1s"}, command.c_str()).status, 64);
+  const auto pid = std::stoi(text_of(left));
+  const auto runs = [&] {  // whoever takes over an orphan may leave it a zombie
+    const auto words = text_of(fmt::format("/proc/{}/stat", pid));
+    return !words.empty() && words.find(") Z") == std::string::npos;
   };
-  // The sweep itself has nothing against it but that the file has no addresses.
-  for (const char* each :
-       {"--variant confidence=0.95 --variant confidence=0.9", "--variant load=light --variant load=full"})
-    EXPECT_THAT(said(each), Not(HasSubstr("--pattern"))) << each;
+  for (int tries = 0; tries < 500 && runs(); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(runs()) << "it would disturb the next run";
 }
 
 TEST(CompareRun, WhatMakesNoSenseIsRefused) {

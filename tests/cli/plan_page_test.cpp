@@ -55,8 +55,12 @@ TEST_F(PlanPage, HasWhatTheTableHasAndNothingFromOutsideIsMarkup) {
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* never : {"<img", "<script", "http://", "https://", "url(", "nan", "inf\""})
     EXPECT_THAT(page, Not(HasSubstr(never)));
-  const auto refused = call(plan_command, {"x.yaml", "--job", "8", "--html", "/nowhere/at/all.html"});
-  EXPECT_NE(refused.status, 0);
+  const ScratchFile fabric("fabric: small\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 400G}\n");
+  const auto refused = call(plan_command, {fabric.path(), "--job", "8", "--html", "/nowhere/at/all.html"});
+  EXPECT_EQ(refused.status, 64);
+  EXPECT_THAT(refused.err, HasSubstr("/nowhere/at"));
+  EXPECT_THAT(call(plan_command, {fabric.path(), "--job", "8", "--html", fabric.path()}).err,
+              HasSubstr("would take its place"));
 }
 
 TEST_F(PlanPage, IsShownByABrowserAsItIsMeantAndRunsNothing) {

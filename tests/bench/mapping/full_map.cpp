@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "probes/engine/sim/sim_fabric.hpp"
-#include "probes/plan/fabric_map.hpp"
 #include "tests/bench/support/random_paths.hpp"
+#include "tests/support/fabric_map.hpp"
 
 namespace weft::bench {
 namespace {

@@ -117,7 +117,7 @@ TEST(PortTrends, ComeFromCodewordsOrBitsAlikeAndNameTheDegradingPortFirst) {
   }
 }
 
-TEST(PortTrends, OfAPortWithoutErrorsOrWithAResetAreNone) {
+TEST(PortTrends, OfAPortWithoutErrorsThereAreNone) {
   CorrectedSite site;
   site.read(
       "leaf1/p3", [](int) { return -30.0; }, 100);

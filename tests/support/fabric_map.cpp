@@ -1,4 +1,4 @@
-#include "probes/plan/fabric_map.hpp"
+#include "tests/support/fabric_map.hpp"
 
 #include <algorithm>
 #include <numeric>
