@@ -149,11 +149,12 @@ Result<void> CounterSource::read_corrected(const Fabric& fabric, std::chrono::ho
       using enum counters::PortCounter;
       const auto counter = rule.key.counter;
       return counter != fec_corrected && counter != fec_bits && counter != fec_codewords &&
-             counter != link_events;
+             counter != fec_uncorrectable && counter != link_events;
     });
   std::erase_if(from.presets, [](const counters::MetricPreset& preset) {
     return std::ranges::none_of(preset.rules, [](const counters::MetricRule& rule) {
-      return rule.key.counter != counters::PortCounter::link_events;
+      using enum counters::PortCounter;
+      return rule.key.counter == fec_corrected || rule.key.counter == fec_bits;
     });
   });
   if (from.presets.empty())

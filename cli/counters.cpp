@@ -64,13 +64,14 @@ Result<int> degrading(const po::variables_map& values) {
   const Fabric& fabric = site.file.fabric;
   counters::CounterTable table;
   WEFT_TRY_VOID(site.source.read_corrected(fabric, std::chrono::hours(24 * days), table));
-  const auto trends = counters::port_trends(fabric, table);
-  if (trends.empty())
+  const auto found = counters::port_trends(fabric, table);
+  if (found.told == 0 && found.losses.empty())
     return fail(
         ErrorKind::absent,
         "no port tells of corrected errors (fec_corrected, fec_bits) over a day: is there more of the past?");
-  fmt::print("{}", counters::trends_text(fabric, table, trends, kColumns));
-  return trends.front().trend.degrading ? kExitDegraded : kExitHealthy;
+  fmt::print("{}", counters::trends_text(fabric, table, found, kColumns));
+  const bool is_degrading = !found.trends.empty() && found.trends.front().trend.degrading;
+  return is_degrading || !found.losses.empty() ? kExitDegraded : kExitHealthy;
 }
 
 Result<int> pauses(const po::variables_map& values) {
@@ -125,7 +126,8 @@ OptionParser counters_degrading_options() {
   OptionParser parser(
       "weft counters degrading --fabric FABRIC.yaml [--counters FILE | --prometheus URL]",
       "Names ports whose corrected errors rise from day to day, with the days until frames are lost. A daily "
-      "cycle, a step and another level than that of other ports are none. Exit status 1: there are some.",
+      "cycle, a step and another level than that of other ports are none. Ports that lose codewords already "
+      "are named beside them. Exit status 1: there are some of either.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; its `counters` say where to read")(

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numbers>
+#include <set>
 #include <tuple>
 
 #include "topology/base/instant.hpp"
@@ -112,6 +114,23 @@ Rise rise_of(const std::vector<double>& blocks, Nanoseconds block) {
   return {mean / days(block), noise * std::sqrt(12.0 / (n * n * n)) / days(block)};
 }
 
+bool tells_for_a_day(const SeriesHistory& series) {
+  using enum PortCounter;
+  const bool is_corrected = series.key.counter == fec_corrected || series.key.counter == fec_bits;
+  return is_corrected && !series.windows.empty() &&
+         series.windows.back().to - series.windows.front().from >= kDay;
+}
+
+std::uint64_t lost_in_last_day(std::span<const SeriesHistory> of_port) {
+  std::uint64_t lost = 0;
+  for (const SeriesHistory& series : of_port) {
+    if (series.key.counter != PortCounter::fec_uncorrectable || series.windows.empty()) continue;
+    const Nanoseconds end = series.windows.back().to;
+    if (const auto grown = growth(series, end - kDay, end)) lost += grown->grew;
+  }
+  return lost;
+}
+
 }  // namespace
 
 std::optional<CorrectedTrend> corrected_trend(std::span<const ErrorRate> rates, double loss_at) {
@@ -185,31 +204,53 @@ std::vector<ErrorRate> error_rates(std::span<const SeriesHistory> of_port, std::
   return rates;
 }
 
-std::vector<PortTrend> port_trends(const Fabric& fabric, CounterTable& table) {
-  std::vector<PortTrend> all;
+PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
+  PortTrends found;
   std::map<std::pair<double, Tier>, std::vector<double>> levels;
   const auto group = [&](PortId port) {
     const auto link = fabric.port(port).link;
     return std::pair(link ? fabric.link(*link).rate.bits_per_second() : 0.0,
                      fabric.node(fabric.port(port).node).tier);
   };
+  std::set<PortId> told;
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
     const PortId port = of_port.front().port;
+    const std::uint32_t source = of_port.front().source;
+    if (std::ranges::any_of(of_port, tells_for_a_day)) told.insert(port);
+    if (const auto lost = lost_in_last_day(of_port); lost > 0) found.losses.push_back({port, source, lost});
     const auto link = fabric.port(port).link;
     const auto trend =
         corrected_trend(error_rates(of_port, link ? std::optional(fabric.link(*link).rate) : std::nullopt));
     if (!trend) return;
-    all.push_back({port, of_port.front().source, *trend});
+    told.insert(port);
+    found.trends.push_back({port, source, *trend});
     levels[group(port)].push_back(trend->now);
   });
-  for (PortTrend& one : all) one.beside_peers = one.trend.now - median(levels[group(one.port)]);
-  std::ranges::stable_sort(all, {}, [](const PortTrend& one) {
+  found.told = told.size();
+  for (PortTrend& one : found.trends) one.beside_peers = one.trend.now - median(levels[group(one.port)]);
+  std::ranges::stable_sort(found.trends, {}, [](const PortTrend& one) {
     return std::tuple(!one.trend.degrading, one.trend.degrading ? one.trend.loss->days : 0.0, -one.trend.now);
   });
-  return all;
+  std::ranges::stable_sort(found.losses, std::greater{}, &PortLoss::lost);
+  return found;
 }
 
-std::string trends_text(const Fabric& fabric, const CounterTable& table, const std::vector<PortTrend>& trends,
+namespace {
+
+std::string losses_text(const Fabric& fabric, const CounterTable& table, const std::vector<PortLoss>& losses,
+                        std::size_t width) {
+  TextTable rows({{"port"}, {"codewords lost in a day", true}, {"source"}});
+  for (const auto& [port, source, lost] : losses)
+    rows.add({fabric.name_of(port), std::to_string(lost), table.source_name(source)});
+  return rows.text(width) + "\n" +
+         wrapped(fmt::format("{} {} frames already: `weft sweep --counters` judges their links.",
+                             losses.size(), losses.size() == 1 ? "port loses" : "ports lose"),
+                 0, width, 2);
+}
+
+}  // namespace
+
+std::string trends_text(const Fabric& fabric, const CounterTable& table, const PortTrends& found,
                         std::size_t width) {
   TextTable rows({{"port"},
                   {"rate", true},
@@ -220,7 +261,7 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const s
                   {"rises since"},
                   {"source"}});
   std::size_t count = 0;
-  for (const auto& [port, source, trend, beside_peers] : trends) {
+  for (const auto& [port, source, trend, beside_peers] : found.trends) {
     if (!trend.degrading) break;
     ++count;
     const auto& loss = *trend.loss;
@@ -232,17 +273,17 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const s
               instant_text(std::chrono::floor<std::chrono::minutes>(trend.since)),
               table.source_name(source)});
   }
-  auto text = wrapped(fmt::format("{} of {} ports are degrading: corrected errors rise towards loss, none is "
-                                  "lost yet",
-                                  count, trends.size()),
+  auto text = wrapped(fmt::format("{} of {} ports are degrading: their corrected errors rise towards loss",
+                                  count, found.told),
                       0, width, 2);
-  if (count == 0) return text;
-  return text + "\n" + rows.text(width) + "\n" +
-         wrapped(
-             "rate: of bits, before correction. a day, usual, peers: decades by which it rises, above its "
-             "own "
-             "usual and above the median of its tier and rate.",
-             0, width, 2);
+  if (count > 0)
+    text += "\n" + rows.text(width) + "\n" +
+            wrapped(
+                "rate: of bits, before correction. a day, usual, peers: decades by which it rises, above its "
+                "own usual and above the median of its tier and rate.",
+                0, width, 2);
+  if (!found.losses.empty()) text += "\n" + losses_text(fabric, table, found.losses, width);
+  return text;
 }
 
 }  // namespace weft::counters

@@ -24,11 +24,11 @@ struct ErrorRate {
 inline constexpr double kLossAt = -3.62;
 
 struct CorrectedTrend {
-  double now = 0;          // log10 of the rate, without its daily cycle
-  double usual = 0;        // the same, before it rose: since the link came up, or of the fortnight
-  double a_day = 0;        // by how many decades it rises each day; a step is not in it
-  Nanoseconds since{};     // begin of the time over which it rose
-  bool degrading = false;  // never more: nothing is lost yet
+  double now = 0;       // log10 of the rate, without its daily cycle
+  double usual = 0;     // the same, before it rose: since the link came up, or of the fortnight
+  double a_day = 0;     // by how many decades it rises each day; a step is not in it
+  Nanoseconds since{};  // begin of the time over which it rose
+  bool degrading = false;
   /// Days until frames are lost, and a range, as if the rate rose on; it held .64 of modelled failures.
   /// Absent: no forecast.
   struct Forecast {
@@ -55,12 +55,25 @@ struct PortTrend {
   double beside_peers = 0;  // decades above the median of the ports of its rate and tier
 };
 
-/// All ports that tell of corrected errors for long enough, those that degrade first, by days to loss; then
-/// the highest rates. The table is sorted.
-std::vector<PortTrend> port_trends(const Fabric& fabric, CounterTable& table);
+/// A port that loses what FEC cannot correct: that is no early warning any more.
+struct PortLoss {
+  PortId port;
+  std::uint32_t source = 0;
+  std::uint64_t lost = 0;  // codewords, in the last day of its readings
+};
 
-/// For people: those that degrade, or that none does, and of how many ports that is said.
-std::string trends_text(const Fabric& fabric, const CounterTable& table, const std::vector<PortTrend>& trends,
+struct PortTrends {
+  std::size_t told = 0;  // ports whose corrected errors were counted for a day, without an error too
+  /// Those that degrade first, by days to loss; then the highest rates.
+  std::vector<PortTrend> trends;
+  std::vector<PortLoss> losses;  // the most first
+};
+
+/// Of all ports that tell of corrected errors for long enough. The table is sorted.
+PortTrends port_trends(const Fabric& fabric, CounterTable& table);
+
+/// For people: those that degrade or lose, or that none does, and of how many ports that is said.
+std::string trends_text(const Fabric& fabric, const CounterTable& table, const PortTrends& found,
                         std::size_t width);
 
 }  // namespace weft::counters

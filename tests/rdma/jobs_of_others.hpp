@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -15,6 +16,8 @@ namespace weft {
 inline constexpr std::uint32_t kQps = 8;
 /// Guests are emulated: on a busy machine a program in one takes seconds to start.
 inline constexpr std::chrono::seconds kMaxJob{300};
+/// For a move to be told: some seconds on an idle machine.
+inline constexpr std::chrono::seconds kMaxWait{120};
 
 inline steer::PairLabels pair_of(const IpAddress& own, const IpAddress& peer, std::uint32_t first) {
   return spaced_labels(own, peer, first, kQps);
@@ -96,6 +99,49 @@ class Ring : public JobsOfOthers {
       const Answer answer = process.get();
       EXPECT_EQ(answer.status, 0) << answer.output << answer.errors;
     }
+  }
+  /// At once: a program in a guest takes a second to start.
+  template <class Nodes, class Do>
+  static void on_all(const Nodes& nodes, Do act) {
+    std::vector<std::future<void>> under_way;
+    for (const char* node : nodes)
+      under_way.push_back(std::async(std::launch::async, [&, node] { act(node); }));
+    for (auto& one : under_way) one.get();
+  }
+  /// Each process sends no more, takes what is under way and compares it.
+  void stop(std::vector<std::future<Answer>>& processes) {
+    on_all(kHosts, [&](const char* host) { rig().in(host, {"killall", "-TERM", "ring_client"}); });
+    end(processes);
+  }
+  Json qps_of(const std::string& host) {
+    const auto answer = rig().in(host, {"weft", "nccl", "qps", "/tmp/job", "-o", "json"});
+    EXPECT_EQ(answer.status, 0) << answer.errors;
+    return Json::parse(answer.output, nullptr, false);
+  }
+  /// Queue pairs of `host` that have not their label of this list.
+  std::size_t not_moved(const char* host, std::uint64_t list) {
+    std::size_t count = 0;
+    Json document = qps_of(host);
+    for (auto& process : document["processes"])
+      for (auto& qp : process["qps"]) {
+        const std::string move = qp.value("move", "");
+        const bool stays = move.starts_with("stays") || move == "moving";
+        if (process["list"] != list || qp["label_by"] != "weft" || stays) ++count;
+      }
+    return document["processes"].empty() ? kRing : count;
+  }
+  testing::AssertionResult all_move(const std::vector<const char*>& hosts, std::uint64_t list,
+                                    seconds limit) {
+    const auto until = std::chrono::steady_clock::now() + limit;
+    std::atomic<std::size_t> left = 1;
+    while (left > 0 && std::chrono::steady_clock::now() < until) {
+      left = 0;
+      on_all(hosts, [&](const char* host) { left += not_moved(host, list); });
+    }
+    if (left == 0) return testing::AssertionSuccess();
+    std::string all;
+    for (const char* host : hosts) all += qps_of(host).dump(1);
+    return testing::AssertionFailure() << left << " queue pairs have not moved: " << all;
   }
   /// Of all that host1 sends, data and credits: queue pairs of its two neighbours may have one number.
   static std::set<std::uint32_t> expected(std::vector<std::uint32_t> firsts) {

@@ -60,10 +60,12 @@ TEST_F(Ring, CarriesExactlyTheAssignedPortsForDataAndCredits) {
 TEST_F(Ring, MovesToAnotherListUnderLoadAndEveryMessageIsRight) {
   tell_all(1, 50'000);
   const auto ports = rig().ports_used("host1", [&] {
-    auto processes = start("1500", "4096");
-    std::this_thread::sleep_for(seconds(5));
+    auto processes = start("0", "4096");
+    EXPECT_TRUE(all_move({"host1", "host2", "host3", "host4"}, 1, kMaxWait));
     tell_all(2, 55'000);
-    end(processes);
+    EXPECT_TRUE(all_move({"host1", "host2", "host3", "host4"}, 2, kMaxWait));
+    std::this_thread::sleep_for(seconds(2));  // each queue pair sends by its new label
+    stop(processes);
   });
   EXPECT_EQ(seen(ports), expected({50'000, 55'000}));
 }

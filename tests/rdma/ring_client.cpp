@@ -3,8 +3,9 @@
 // that comes is compared. It prints a line: messages that came, those that were wrong, completions with an
 // error.
 //   ring_client DEVICE GID_INDEX LISTEN_PORT NEXT_HOST NEXT_PORT QPS MESSAGES BYTES PAUSE_US [lockstep]
-// In lockstep a message is sent once those before it have come on all queue pairs, as steps of an all-reduce
-// are: where one waits, all do.
+// With 0 messages it goes on until SIGTERM, then tells the next process how many it sent and waits for its
+// own. In lockstep a message is sent once those before it have come on all queue pairs, as steps of an
+// all-reduce are: where one waits, all do.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -13,7 +14,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +30,7 @@ namespace {
 constexpr std::uint64_t kDepth = 8;  // messages of a queue pair that may be under way
 constexpr std::chrono::seconds kPatience{280};
 using Clock = std::chrono::steady_clock;
+std::atomic<bool> told_to_end{false};
 
 [[noreturn]] void die(const char* what, int error = errno) {
   std::fprintf(stderr, "ring_client: %s: %s\n", what, std::strerror(error));
@@ -81,16 +86,18 @@ struct Side {
   std::vector<std::uint64_t>
       memory;  // for each queue pair: kDepth messages to send or that came, and a credit
   ibv_mr* region = nullptr;
-  std::vector<std::uint64_t> done;  // messages sent, or taken
-  std::uint64_t under_way = 0;      // work requests
+  std::vector<std::uint64_t> done;    // messages sent, or taken, of each queue pair
+  std::vector<std::uint64_t> wanted;  // that many in all
+  std::uint64_t under_way = 0;        // work requests
+  bool is_done() const { return done == wanted && under_way == 0; }
 };
 
 struct Options {
   std::string device;
   int gid_index = 0;
   std::size_t qps = 0;
-  std::uint64_t messages = 0;
-  std::size_t words = 0;  // of a message, 8 bytes each
+  std::uint64_t messages = 0;  // of a queue pair; 0: until SIGTERM
+  std::size_t words = 0;       // of a message, 8 bytes each
   std::chrono::microseconds pause{0};
   bool lockstep = false;
 };
@@ -171,6 +178,7 @@ Side make_side(Verbs& verbs, ibv_context* context, ibv_pd* pd, int socket, bool 
                                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   if (side.cq == nullptr || side.region == nullptr) die("memory");
   side.done.resize(options.qps);
+  side.wanted.assign(options.qps, options.messages == 0 ? UINT64_MAX : options.messages);
   ibv_gid gid{};
   verbs.query_gid(context, 1, options.gid_index, &gid);
   for (std::size_t i = 0; i < options.qps; ++i) {
@@ -227,7 +235,7 @@ void send_next(Side& side, std::size_t i, const Side& from, const Options& optio
   if (options.lockstep && *std::min_element(from.done.begin(), from.done.end()) < side.done[i]) return;
   std::uint64_t* own = &side.memory[i * stride(options)];
   const std::uint64_t credit = __atomic_load_n(&own[kDepth * options.words], __ATOMIC_ACQUIRE);
-  if (side.done[i] == options.messages || side.done[i] - credit >= kDepth) return;
+  if (side.done[i] == side.wanted[i] || side.done[i] - credit >= kDepth) return;
   const std::size_t slot = side.done[i] % kDepth * options.words;
   for (std::size_t word = 0; word < options.words; ++word) own[slot + word] = word_of(side.done[i], i, word);
   write_words(side, i, own + slot, options.words, side.peers[i].address + slot * 8, false);
@@ -236,7 +244,7 @@ void send_next(Side& side, std::size_t i, const Side& from, const Options& optio
 
 /// Takes the next message when its last word has come, and gives the credit.
 std::uint64_t take_next(Side& side, std::size_t i, const Options& options) {
-  if (side.done[i] == options.messages) return 0;
+  if (side.done[i] == side.wanted[i]) return 0;
   const std::uint64_t* came = &side.memory[i * stride(options) + side.done[i] % kDepth * options.words];
   if (__atomic_load_n(&came[options.words - 1], __ATOMIC_ACQUIRE) !=
       word_of(side.done[i], i, options.words - 1))
@@ -262,6 +270,41 @@ std::uint64_t poll(Side& side) {
   return errors;
 }
 
+struct Outcome {
+  std::uint64_t wrong = 0;   // messages
+  std::uint64_t errors = 0;  // completions
+};
+
+/// Sends and takes messages until all have come, one completion has an error, or the time is over.
+Outcome circulate(Side& to, Side& from, int next, int before, const Options& options) {
+  Outcome outcome;
+  const std::size_t size = options.qps * sizeof(std::uint64_t);
+  std::vector<std::uint64_t> will_come(options.qps);
+  std::size_t heard = options.messages == 0 ? 0 : size;  // bytes of what the process before says that it sent
+  bool has_told = options.messages != 0;
+  const auto until = Clock::now() + kPatience;
+  while (outcome.errors == 0 && Clock::now() < until && !(to.is_done() && from.is_done())) {
+    if (!has_told && told_to_end) {
+      to.wanted = to.done;
+      transfer(next, to.wanted.data(), size, true);
+      has_told = true;
+    }
+    if (heard < size) {
+      const ssize_t got =
+          recv(before, reinterpret_cast<char*>(will_come.data()) + heard, size - heard, MSG_DONTWAIT);
+      heard += got > 0 ? static_cast<std::size_t>(got) : 0;
+      if (heard == size) from.wanted = will_come;
+    }
+    for (std::size_t i = 0; i < options.qps; ++i) {
+      send_next(to, i, from, options);
+      outcome.wrong += take_next(from, i, options);
+    }
+    outcome.errors += poll(to) + poll(from);
+    std::this_thread::sleep_for(options.pause);
+  }
+  return outcome;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -270,6 +313,7 @@ int main(int argc, char** argv) {
   const Options options{argv[1],   static_cast<int>(number(2)),  number(6),
                         number(7), std::max(1ul, number(8) / 8), std::chrono::microseconds(number(9)),
                         argc == 11};
+  std::signal(SIGTERM, [](int) { told_to_end = true; });
   Verbs verbs;
   int count = 0;
   ibv_device** devices = verbs.get_device_list(&count);
@@ -287,20 +331,7 @@ int main(int argc, char** argv) {
   std::thread answering([&] { from = make_side(verbs, context, pd, before, false, options); });
   Side to = make_side(verbs, context, pd, next, true, options);
   answering.join();
-  std::uint64_t wrong = 0;
-  std::uint64_t errors = 0;
-  const auto until = Clock::now() + kPatience;
-  for (bool goes_on = true; goes_on && errors == 0 && Clock::now() < until;) {
-    goes_on = false;
-    for (std::size_t i = 0; i < options.qps; ++i) {
-      send_next(to, i, from, options);
-      wrong += take_next(from, i, options);
-      goes_on = goes_on || to.done[i] < options.messages || from.done[i] < options.messages;
-    }
-    errors += poll(to) + poll(from);
-    goes_on = goes_on || to.under_way + from.under_way > 0;
-    std::this_thread::sleep_for(options.pause);
-  }
+  const Outcome outcome = circulate(to, from, next, before, options);
   // Who ends first takes its queue pairs with it, and what its neighbours wait for is never acknowledged.
   for (const int neighbour : {next, before}) {
     const timeval patience{.tv_sec = 30, .tv_usec = 0};
@@ -312,6 +343,7 @@ int main(int argc, char** argv) {
   std::uint64_t came = 0;
   for (const std::uint64_t messages : from.done) came += messages;
   std::printf("%llu %llu %llu\n", static_cast<unsigned long long>(came),
-              static_cast<unsigned long long>(wrong), static_cast<unsigned long long>(errors));
-  return came == options.qps * options.messages && wrong + errors == 0 ? 0 : 1;
+              static_cast<unsigned long long>(outcome.wrong),
+              static_cast<unsigned long long>(outcome.errors));
+  return to.is_done() && from.is_done() && outcome.wrong + outcome.errors == 0 ? 0 : 1;
 }

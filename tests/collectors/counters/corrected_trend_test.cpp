@@ -105,23 +105,48 @@ TEST(PortTrends, ComeFromCodewordsOrBitsAlikeAndNameTheDegradingPortFirst) {
         "leaf1/p3", [](int) { return -6.0; }, 300, counter);
     site.read(
         "leaf1/p4", [](int hour) { return -8 + 0.6 * std::max(hour - 200, 0) / 24.0; }, 300, counter);
-    const auto trends = port_trends(site.fabric, site.table);
+    const auto found = port_trends(site.fabric, site.table);
+    const auto& trends = found.trends;
     ASSERT_EQ(trends.size(), 2u);
     EXPECT_EQ(site.fabric.name_of(trends[0].port), "leaf1/p4");
     EXPECT_TRUE(trends[0].trend.degrading);
     EXPECT_FALSE(trends[1].trend.degrading);
     EXPECT_THAT(trends[1].trend.now, DoubleNear(-6.0, 0.01));
-    const auto text = trends_text(site.fabric, site.table, trends, 80);
+    const auto text = trends_text(site.fabric, site.table, found, 80);
     EXPECT_THAT(text, HasSubstr("1 of 2 ports are degrading"));
     EXPECT_THAT(text, HasSubstr("leaf1/p4"));
   }
 }
 
-TEST(PortTrends, OfAPortWithoutErrorsThereAreNone) {
+TEST(PortTrends, APortWithoutErrorsIsOneOfThoseThatDoNotDegrade) {
+  const auto told = [](int hours_read, bool others_move) {
+    CorrectedSite site;
+    site.read(
+        "leaf1/p3", [](int) { return -30.0; }, hours_read);
+    if (others_move)
+      site.read(
+          "leaf1/p3", [](int) { return -5.0; }, hours_read, PortCounter::fec_codewords);
+    const auto found = port_trends(site.fabric, site.table);
+    EXPECT_TRUE(found.trends.empty());
+    return trends_text(site.fabric, site.table, found, 80);
+  };
+  EXPECT_THAT(told(100, true), HasSubstr("0 of 1 ports are degrading"));
+  EXPECT_THAT(told(10, true), HasSubstr("0 of 0 ports"));
+  EXPECT_THAT(told(100, false), HasSubstr("0 of 0 ports")) << "a source that stands still does not look";
+}
+
+TEST(PortTrends, APortThatLosesCodewordsAlreadyIsNamedAsThat) {
   CorrectedSite site;
   site.read(
-      "leaf1/p3", [](int) { return -30.0; }, 100);
-  EXPECT_TRUE(port_trends(site.fabric, site.table).empty());
+      "leaf1/p3", [](int) { return -3.4; }, 100);
+  auto& lost = site.table.at(*site.fabric.find_port("leaf1/p3"), {PortCounter::fec_uncorrectable},
+                             site.table.source("phy"));
+  for (int hour = 0; hour < 100; ++hour)
+    ASSERT_TRUE(site.table.add(lost, {kFirstHour + hours(hour), static_cast<std::uint64_t>(hour), 0}));
+  const auto found = port_trends(site.fabric, site.table);
+  ASSERT_EQ(found.losses.size(), 1u);
+  EXPECT_EQ(found.losses[0].lost, 24u);
+  EXPECT_THAT(trends_text(site.fabric, site.table, found, 80), HasSubstr("1 port loses frames already"));
 }
 
 }  // namespace
