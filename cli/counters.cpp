@@ -10,6 +10,7 @@
 #include "collectors/counters/corrected_trend.hpp"
 #include "collectors/counters/counter_check.hpp"
 #include "collectors/counters/pause_origin.hpp"
+#include "topology/base/instant.hpp"
 
 namespace weft::cli {
 namespace {
@@ -79,9 +80,12 @@ Result<int> pauses(const po::variables_map& values) {
   const Fabric& fabric = site.file.fabric;
   counters::CounterTable table;
   WEFT_TRY_VOID(site.source.read(fabric, table));
-  const auto by_priority = counters::port_pauses(fabric, table);
+  const auto [from, to, by_priority] = counters::port_pauses(fabric, table);
   if (by_priority.empty())
-    return fail(ErrorKind::absent, "no port tells of pause frames (pause_in, pause_out) in two readings");
+    return fail(
+        ErrorKind::absent,
+        "no port tells of pause frames (pause_in, pause_out) in two readings of the last hour of its file");
+  fmt::print("counted from {} to {}\n", instant_text(from), instant_text(to));
   bool are_some = false;
   for (const auto& [priority, ports] : by_priority) {
     const auto origins = counters::pause_origins(fabric, ports);

@@ -62,6 +62,10 @@ std::vector<std::vector<bool>> all_reached(const std::vector<Stopped>& all) {
   return reached;
 }
 
+bool is_pause(PortCounter counter) {
+  return counter == PortCounter::pause_in || counter == PortCounter::pause_out;
+}
+
 }  // namespace
 
 std::string_view to_string(PauseCause cause) {
@@ -110,23 +114,27 @@ std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const Por
   return origins;
 }
 
-std::map<std::optional<std::uint8_t>, std::vector<PortPause>> port_pauses(const Fabric& fabric,
-                                                                          CounterTable& table) {
+PortPauses port_pauses(const Fabric& fabric, CounterTable& table) {
+  PortPauses found;
+  for (const CounterSeries& one : table.series())
+    if (is_pause(one.key.counter))
+      for (const CounterPoint& point : one.points) found.to = std::max(found.to, point.at);
+  found.from = found.to;
   std::map<std::optional<std::uint8_t>, std::map<PortId, PortPause>> all;
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
     for (const SeriesHistory& one : of_port) {
-      const bool in = one.key.counter == PortCounter::pause_in;
-      if ((!in && one.key.counter != PortCounter::pause_out) || one.windows.empty()) continue;
-      const auto grown = growth(one, one.windows.front().from, one.windows.back().to);
+      if (!is_pause(one.key.counter)) continue;
+      const auto grown = growth(one, found.to - kPausesTogether, found.to);
+      if (!grown) continue;
+      found.from = std::min(found.from, grown->from);
       auto& pause = all[one.key.index].try_emplace(one.port, PortPause{one.port}).first->second;
-      double& counted = in ? pause.received : pause.sent;
+      double& counted = one.key.counter == PortCounter::pause_in ? pause.received : pause.sent;
       counted = std::max(counted, static_cast<double>(grown->grew));  // of two sources the larger
     }
   });
-  std::map<std::optional<std::uint8_t>, std::vector<PortPause>> pauses;
   for (const auto& [priority, ports] : all)
-    for (const auto& [port, pause] : ports) pauses[priority].push_back(pause);
-  return pauses;
+    for (const auto& [port, pause] : ports) found.by_priority[priority].push_back(pause);
+  return found;
 }
 
 std::string pause_text(const Fabric& fabric, const std::vector<PauseOrigin>& origins, std::size_t width) {

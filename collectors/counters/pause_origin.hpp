@@ -43,10 +43,15 @@ struct PauseOrigin {
 inline constexpr double kMinPause = 10;
 std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const PortPause> pauses);
 
-/// By priority (absent: all together) what each port received and sent, over all windows of the table, which
-/// is sorted.
-std::map<std::optional<std::uint8_t>, std::vector<PortPause>> port_pauses(const Fabric& fabric,
-                                                                          CounterTable& table);
+/// Pauses that lie further apart have nothing to do with each other.
+inline constexpr Nanoseconds kPausesTogether = std::chrono::hours(1);
+struct PortPauses {
+  Nanoseconds from{}, to{};  // of the windows that count: those that begin in the last hour of all readings
+  /// By priority (absent: all together) what each port received and sent.
+  std::map<std::optional<std::uint8_t>, std::vector<PortPause>> by_priority;
+};
+/// The table is sorted.
+PortPauses port_pauses(const Fabric& fabric, CounterTable& table);
 
 /// Who began, in words, with the frames sent and how many ports stood; an entry each, sorted as they are.
 std::string pause_text(const Fabric& fabric, const std::vector<PauseOrigin>& origins, std::size_t width);

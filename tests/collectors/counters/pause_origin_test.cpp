@@ -112,7 +112,7 @@ TEST(PauseOrigins, SomePausesOfANicDoNotExplainMillions) {
   EXPECT_THAT(PausedSite().origins(), IsEmpty());
 }
 
-TEST(PortPauses, AreByPriorityAndOverAllWindows) {
+TEST(PortPauses, AreByPriorityAndOverTheLastHourOfAllReadings) {
   PausedSite site;
   CounterTable table;
   const PortId port = *site.fabric.find_port("leaf1/p3");
@@ -123,7 +123,16 @@ TEST(PortPauses, AreByPriorityAndOverAllWindows) {
       ASSERT_TRUE(table.add(table.at(port, key, table.source("snmp")),
                             {std::chrono::hours(480'000) + std::chrono::minutes(minute),
                              static_cast<std::uint64_t>(minute * a_minute), 0}));
-  const auto pauses = port_pauses(site.fabric, table);
+  // Another port stood the week before: that is none of this.
+  for (const int minute : {0, 1})
+    ASSERT_TRUE(table.add(
+        table.at(*site.fabric.find_port("leaf2/p3"), {PortCounter::pause_in, 3}, table.source("snmp")),
+        {std::chrono::hours(479'832) + std::chrono::minutes(minute),
+         static_cast<std::uint64_t>(minute * 5'000), 0}));
+  const auto [from, to, pauses] = port_pauses(site.fabric, table);
+  EXPECT_EQ(from, std::chrono::hours(480'000));
+  EXPECT_EQ(to - from, std::chrono::minutes(3));
+  ASSERT_THAT(pauses.at(3), SizeIs(1));
   ASSERT_THAT(pauses, SizeIs(2));
   EXPECT_EQ(pauses.at(3).at(0).received, 300);
   EXPECT_EQ(pauses.at(3).at(0).sent, 21);
