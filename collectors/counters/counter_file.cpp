@@ -16,7 +16,8 @@ using files::JsonView;
 
 // A port has some 60 counters with all bins, lanes and priorities.
 constexpr JsonLimits kLineLimits{.bytes = 65'536, .depth = 4, .values = 1'000};
-constexpr std::size_t kMaxWord = 200;  // of a name, a boot's id, a serial
+constexpr Nanoseconds kClocksApart = std::chrono::minutes(5);  // of the machine that read and this one
+constexpr std::size_t kMaxWord = 200;                          // of a name, a boot's id, a serial
 
 /// What a line says of itself, or the first line for all.
 struct Place {
@@ -54,8 +55,9 @@ Result<void> take_place(const JsonView& line, Place& into) {
 
 class Reader {
  public:
-  Reader(const Fabric& fabric, std::string_view name, std::string_view node, CounterTable& into)
-      : fabric_(fabric), into_(into), name_(name) {
+  Reader(const Fabric& fabric, std::string_view name, std::string_view node, Nanoseconds now,
+         CounterTable& into)
+      : fabric_(fabric), into_(into), name_(name), latest_(now + kClocksApart) {
     usual_.source = name;
     usual_.node = node;
   }
@@ -104,6 +106,8 @@ class Reader {
     WEFT_TRY(const auto counters, line.need("counters"));
     if (!value["counters"].is_object()) return counters.error("expected an object");
     if (!place.at) return line.error("'at' is missing: when was it read?");
+    if (*place.at > latest_)
+      return line.error("'at' is {}, which lies ahead: is the clock right?", instant_text(*place.at));
     const auto port = port_of(place);
     if (!port) return into_.unplaced.add(port.error().message), Result<void>();
     const auto source = into_.source(place.source), exporter = into_.exporter(place.source);
@@ -140,6 +144,7 @@ class Reader {
   const Fabric& fabric_;
   CounterTable& into_;
   std::string name_;
+  Nanoseconds latest_;
   Place usual_;
   std::map<std::pair<std::string, std::string>, Result<PortId>> ports_;
   bool has_schema_ = false;
@@ -153,8 +158,8 @@ bool is_counter_file(std::string_view text) {
 }
 
 Result<void> read_counter_file(const Fabric& fabric, std::string_view text, std::string_view name,
-                               std::string_view node, CounterTable& into) {
-  return Reader(fabric, name, node, into).read(text);
+                               std::string_view node, Nanoseconds now, CounterTable& into) {
+  return Reader(fabric, name, node, now, into).read(text);
 }
 
 std::string write_counter_file(const Fabric& fabric, const CounterTable& table) {

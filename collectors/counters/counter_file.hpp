@@ -16,9 +16,10 @@ inline constexpr std::string_view kCounterSchema = "weft.counters/1";
 bool is_counter_file(std::string_view text);
 
 /// `name` is the source where no line names one; `node`: the switch that is meant where a line names none
-/// (empty: lines must). Errors (invalid_input): another schema, no line of use, too many values.
+/// (empty: lines must). A line from later than `now`, since 1970 and with what clocks may differ, is a
+/// remark. Errors (invalid_input): another schema, no line of use, too many values.
 Result<void> read_counter_file(const Fabric& fabric, std::string_view text, std::string_view name,
-                               std::string_view node, CounterTable& into);
+                               std::string_view node, Nanoseconds now, CounterTable& into);
 
 /// What read_counter_file reads back: each point with its source and without its epoch's words.
 std::string write_counter_file(const Fabric& fabric, const CounterTable& table);

@@ -200,7 +200,7 @@ class SwitchReader {
 Result<SwitchForm> read_switch_text(const Fabric& fabric, std::string_view text, std::string_view name,
                                     std::string_view node, Nanoseconds at, CounterTable& into) {
   if (is_counter_file(text)) {
-    WEFT_TRY_VOID(read_counter_file(fabric, text, name, node, into));
+    WEFT_TRY_VOID(read_counter_file(fabric, text, name, node, at, into));
     return SwitchForm::weft;
   }
   const auto what = outside_text(name);

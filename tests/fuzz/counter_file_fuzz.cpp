@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   counters::CounterTable table;
   const auto read =
       counters::read_switch_text(fabric, std::string_view(reinterpret_cast<const char*>(data), size), "fuzz",
-                                 "leaf1", std::chrono::hours(480'000), table);
+                                 "leaf1", std::chrono::hours(600'000), table);
   if (!read && !is_harmless(read.error().message)) std::abort();
   counters::each_history(fabric, table, [](std::span<const counters::SeriesHistory> of_port) {
     for (const auto& history : of_port)

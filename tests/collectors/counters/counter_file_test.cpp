@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "topology/base/instant.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/model/clos.hpp"
 
@@ -19,7 +20,8 @@ Fabric small() { return *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 
 Result<CounterTable> read(const std::string& text, std::string_view node = {}) {
   const auto fabric = small();
   CounterTable table;
-  WEFT_TRY_VOID(read_counter_file(fabric, text, "c.jsonl", node, table));
+  WEFT_TRY_VOID(
+      read_counter_file(fabric, text, "c.jsonl", node, *parse_instant("2026-11-28T05:05:00Z"), table));
   return table;
 }
 
@@ -39,6 +41,18 @@ TEST(CounterFile, HasALineForEachPortAndTime) {
   EXPECT_EQ(table->series()[2].points.at(0).value, ~std::uint64_t{0});
   EXPECT_EQ(table->source_name(0), "script");
   EXPECT_EQ(table->refused.count + table->unplaced.count, 0U);
+}
+
+TEST(CounterFile, WhatLiesAheadIsARemark) {
+  const std::string line =
+      "{\"at\":\"2026-11-28T05:00:00Z\",\"port\":\"leaf1/p1\",\"counters\":{\"frames_in\":3}}\n";
+  std::string ahead = line;
+  ahead.replace(ahead.find("2026"), 4, "2031");
+  const auto table = read(kHead + line + ahead);
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->points(), 1u);
+  EXPECT_THAT(table->refused.first, ElementsAre(HasSubstr("'at' is 2031-11-28T05:00:00Z, which lies ahead")));
+  EXPECT_THAT(read(kHead + ahead).error().message, HasSubstr("lies ahead"));
 }
 
 TEST(CounterFile, WrittenIsReadBack) {

@@ -20,7 +20,7 @@ Result<Read> read(std::string_view text, std::string_view node = "leaf1") {
   const auto fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
   CounterTable table;
   WEFT_TRY(const auto form,
-           read_switch_text(fabric, text, "answer", node, std::chrono::hours(480'000), table));
+           read_switch_text(fabric, text, "answer", node, std::chrono::hours(500'000), table));
   Read read{.values = {}, .refused = table.refused.count, .unplaced = table.unplaced.count, .form = form};
   for (const auto& series : table.series())
     read.values[fabric.name_of(series.port) + " " + to_string(series.key)] = series.points.at(0).value;
