@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "cli/counter_source.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
-#include "collectors/counters/corrected_trend.hpp"
-#include "collectors/counters/counter_check.hpp"
-#include "collectors/counters/pause_origin.hpp"
-#include "topology/base/instant.hpp"
+#include "cli/stamp.hpp"
+#include "collectors/counters/counter_json.hpp"
 
 namespace weft::cli {
 namespace {
@@ -48,16 +47,19 @@ Result<Site> site_of(const po::variables_map& values) {
 }
 
 Result<int> check(const po::variables_map& values) {
+  WEFT_TRY(const auto json, wants_json(values));
   WEFT_TRY(const auto site, site_of(values));
   const Fabric& fabric = site.file.fabric;
   counters::CounterTable table;
   WEFT_TRY_VOID(site.source.read(fabric, table));
   const auto found = counters::check_counters(fabric, table);
-  fmt::print("{}", counters::check_text(fabric, table, found, kColumns));
+  fmt::print("{}", json ? counters::check_json(fabric, table, found, stamp_now()) + "\n"
+                        : counters::check_text(fabric, table, found, kColumns));
   return counters::all_is_well(table, found) ? kExitHealthy : kExitDegraded;
 }
 
 Result<int> degrading(const po::variables_map& values) {
+  WEFT_TRY(const auto json, wants_json(values));
   const int days = values["days"].as<int>();
   if (days < kMinDaysBack || days > kMaxDaysBack)
     return fail(ErrorKind::usage, "--days: expected {} to {}, found {}", kMinDaysBack, kMaxDaysBack, days);
@@ -70,30 +72,27 @@ Result<int> degrading(const po::variables_map& values) {
     return fail(
         ErrorKind::absent,
         "no port tells of corrected errors (fec_corrected, fec_bits) over a day: is there more of the past?");
-  fmt::print("{}", counters::trends_text(fabric, table, found, kColumns));
+  fmt::print("{}", json ? counters::trends_json(fabric, table, found, stamp_now()) + "\n"
+                        : counters::trends_text(fabric, table, found, kColumns));
   const bool is_degrading = !found.trends.empty() && found.trends.front().trend.degrading;
   return is_degrading || !found.losses.empty() ? kExitDegraded : kExitHealthy;
 }
 
 Result<int> pauses(const po::variables_map& values) {
+  WEFT_TRY(const auto json, wants_json(values));
   WEFT_TRY(const auto site, site_of(values));
   const Fabric& fabric = site.file.fabric;
   counters::CounterTable table;
   WEFT_TRY_VOID(site.source.read(fabric, table));
-  const auto [from, to, by_priority] = counters::port_pauses(fabric, table);
-  if (by_priority.empty())
-    return fail(
-        ErrorKind::absent,
-        "no port tells of pause frames (pause_in, pause_out) in two readings of the last hour of its file");
-  fmt::print("counted from {} to {}\n", instant_text(from), instant_text(to));
-  bool are_some = false;
-  for (const auto& [priority, ports] : by_priority) {
-    const auto origins = counters::pause_origins(fabric, ports);
-    are_some = are_some || !origins.empty();
-    fmt::print("{}: {}\n{}", priority ? fmt::format("priority {}", *priority) : "all priorities",
-               origins.empty() ? "no pauses that count" : "pauses began here",
-               counters::pause_text(fabric, origins, kColumns));
-  }
+  const auto found = counters::port_pauses(fabric, table);
+  if (found.by_priority.empty())
+    return fail(ErrorKind::absent,
+                "no port tells of pause frames (pause_in, pause_out) in two readings of an hour");
+  fmt::print("{}", json ? counters::pauses_json(fabric, found, stamp_now()) + "\n"
+                        : counters::pauses_text(fabric, found, kColumns));
+  const bool are_some = std::ranges::any_of(found.by_priority, [&](const auto& of_priority) {
+    return !counters::pause_origins(fabric, of_priority.second).empty();
+  });
   return are_some ? kExitDegraded : kExitHealthy;
 }
 
@@ -111,7 +110,7 @@ int counters_command(const Arguments& arguments) { return run_word(counters_word
 
 OptionParser counters_check_options() {
   OptionParser parser(
-      "weft counters check --fabric FABRIC.yaml [--counters FILE | --prometheus URL]",
+      "weft counters check --fabric FABRIC.yaml [--counters FILE | --prometheus URL] [-o json]",
       "Reads the counters of a fabric's ports once, and says which ports have which, which series belong to "
       "no "
       "port or two to one, and what cannot be. Exit status 1: something of that is not as it should be.",
@@ -119,6 +118,7 @@ OptionParser counters_check_options() {
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; its `counters` say where to read");
   add_counter_options(parser.options());
+  add_output_option(parser.options());
   return parser;
 }
 
@@ -128,7 +128,7 @@ int counters_check_command(const Arguments& arguments) {
 
 OptionParser counters_degrading_options() {
   OptionParser parser(
-      "weft counters degrading --fabric FABRIC.yaml [--counters FILE | --prometheus URL]",
+      "weft counters degrading --fabric FABRIC.yaml [--counters FILE | --prometheus URL] [-o json]",
       "Names ports whose corrected errors rise from day to day, with the days until frames are lost. A daily "
       "cycle, a step and another level than that of other ports are none. Ports that lose codewords already "
       "are named beside them. Exit status 1: there are some of either.",
@@ -138,6 +138,7 @@ OptionParser counters_degrading_options() {
       "days", po::value<int>()->default_value(kUsualDaysBack)->value_name("N"),
       "how far back a Prometheus is asked: 1 to 60");
   add_counter_options(parser.options());
+  add_output_option(parser.options());
   return parser;
 }
 
@@ -147,7 +148,7 @@ int counters_degrading_command(const Arguments& arguments) {
 
 OptionParser counters_pauses_options() {
   OptionParser parser(
-      "weft counters pauses --fabric FABRIC.yaml [--counters FILE | --prometheus URL]",
+      "weft counters pauses --fabric FABRIC.yaml [--counters FILE | --prometheus URL] [-o json]",
       "Follows pause frames hop by hop, from ports that stood to who began: a host that does not take what "
       "comes, a "
       "port of a switch, or switches that stop each other in a ring. Exit status 1: there are some.",
@@ -155,6 +156,7 @@ OptionParser counters_pauses_options() {
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; its `counters` say where to read");
   add_counter_options(parser.options());
+  add_output_option(parser.options());
   return parser;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "topology/base/instant.hpp"
 #include "topology/base/text.hpp"
 
 namespace weft::counters {
@@ -159,6 +160,17 @@ std::string pause_text(const Fabric& fabric, const std::vector<PauseOrigin>& ori
     text += wrapped(
         fmt::format("{} ({:.0f} pause frames); ports that stood: {}", who, one.sent, one.stopped.size()), 0,
         width, 2);
+  }
+  return text;
+}
+
+std::string pauses_text(const Fabric& fabric, const PortPauses& pauses, std::size_t width) {
+  auto text = fmt::format("counted from {} to {}\n", instant_text(pauses.from), instant_text(pauses.to));
+  for (const auto& [priority, ports] : pauses.by_priority) {
+    const auto origins = pause_origins(fabric, ports);
+    text += fmt::format("{}: {}\n{}", priority ? fmt::format("priority {}", *priority) : "all priorities",
+                        origins.empty() ? "no pauses that count" : "pauses began here",
+                        pause_text(fabric, origins, width));
   }
   return text;
 }

@@ -56,4 +56,7 @@ PortPauses port_pauses(const Fabric& fabric, CounterTable& table);
 /// Who began, in words, with the frames sent and how many ports stood; an entry each, sorted as they are.
 std::string pause_text(const Fabric& fabric, const std::vector<PauseOrigin>& origins, std::size_t width);
 
+/// The same of each priority, with the time over which they are counted.
+std::string pauses_text(const Fabric& fabric, const PortPauses& pauses, std::size_t width);
+
 }  // namespace weft::counters

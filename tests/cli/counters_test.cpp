@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli/counters.hpp"
@@ -18,6 +19,7 @@
 #include "tests/collectors/bus/watch_rig.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "tests/support/text_of.hpp"
 #include "topology/files/file_text.hpp"
@@ -69,6 +71,11 @@ TEST(CountersCheck, OfAFileSaysWhichPortsHaveWhichCounters) {
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.out, HasSubstr("script: counters of 1 of 16 ports, of 1 with readings to compare"));
   EXPECT_THAT(outcome.out, HasSubstr("leaf9"));
+  const auto document = check(kFabric, {"--counters", counters.path(), "-o", "json"});
+  EXPECT_EQ(document.status, 1);
+  expect_matches_schema(document.out, "counter_check");
+  EXPECT_EQ(nlohmann::json::parse(document.out)["sources"][0]["counters"]["frames_in"], 1);
+  EXPECT_EQ(check(kFabric, {"--counters", counters.path(), "-o", "csv"}).status, 64);
 }
 
 TEST(CountersCheck, RefusesWhatMakesNoSenseInOneSentence) {
@@ -204,6 +211,12 @@ TEST(CountersDegrading, NamesThePortWhoseCorrectedErrorsRiseAndTheDaysThatAreLef
   EXPECT_THAT(outcome.out, HasSubstr("1 of 2 ports are degrading"));
   EXPECT_THAT(outcome.out, HasSubstr("leaf1/p4"));
   EXPECT_EQ(outcome.out.find("leaf1/p3"), std::string::npos);
+  auto more = words;
+  more.insert(more.end(), {"-o", "json"});
+  const auto document = call(counters_degrading_command, more);
+  EXPECT_EQ(document.status, 1);
+  expect_matches_schema(document.out, "port_trends");
+  EXPECT_EQ(nlohmann::json::parse(document.out)["degrading"][0]["port"], "leaf1/p4");
 }
 
 TEST(CountersDegrading, AsksAServerForRawSamplesOfThePast) {
@@ -248,6 +261,11 @@ TEST(CountersPauses, LeadToTheHostThatDoesNotTakeWhatComes) {
       call(counters_pauses_command, {"--fabric", fabric.path(), "--counters", counters.path()});
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("priority 3: pauses began here\nhost1 does not take what comes"));
+  const auto document =
+      call(counters_pauses_command, {"--fabric", fabric.path(), "--counters", counters.path(), "-o", "json"});
+  EXPECT_EQ(document.status, 1);
+  expect_matches_schema(document.out, "pauses");
+  EXPECT_EQ(nlohmann::json::parse(document.out)["priorities"][0]["origins"][0]["cause"], "slow_host");
 }
 
 TEST(DiagnoseWithCounters, TellsHowManyCountsItHas) {
