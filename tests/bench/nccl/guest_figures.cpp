@@ -17,6 +17,7 @@ using std::chrono::seconds;
 using steer::PairLabels;
 using steer::Role;
 
+constexpr seconds kMaxJob{300};     // guests are emulated
 constexpr std::uint32_t kQps = 64;  // of labels_right
 constexpr std::uint32_t kRing = 8;  // queue pairs to each neighbour, of moves
 constexpr std::array<const char*, 4> kHosts{"host1", "host2", "host3", "host4"};
@@ -48,17 +49,17 @@ class Guests {
     auto all = with_weft ? kWithWeft : std::vector<std::string>{};
     all.insert(all.end(), {"ib_write_bw", "-d", "rxe_p1", "-x", "1", "-F"});
     all.insert(all.end(), words.begin(), words.end());
-    auto server = std::async(std::launch::async, [this, all, to] { return rig_.in(to, all); });
+    auto server = std::async(std::launch::async, [this, all, to] { return rig_.in(to, all, kMaxJob); });
     all.push_back(to_string(address(to)));
     Answer client;
     for (int tries = 0; tries < 20 && client.status != 0; ++tries) {
       std::this_thread::sleep_for(seconds(1));
-      client = rig_.in(from, all);
+      client = rig_.in(from, all, kMaxJob);
     }
     server.get();
     return client;
   }
-  /// Four processes, each with `qps` to the next.
+  /// Four processes, each with `qps` to the next; of 0 messages until end().
   std::vector<std::future<Answer>> ring(std::uint32_t qps, int messages, int bytes, int pause_us) const {
     std::vector<std::future<Answer>> processes;
     for (std::size_t i = 0; i < kHosts.size(); ++i) {
@@ -66,11 +67,21 @@ class Guests {
       words.insert(words.end(), {"ring_client", "rxe_p1", "1", "7000",
                                  to_string(address(kHosts[(i + 1) % 4])), "7000", std::to_string(qps),
                                  std::to_string(messages), std::to_string(bytes), std::to_string(pause_us)});
-      processes.push_back(std::async(std::launch::async, [this, i, words] {
-        return rig_.in(kHosts[i], words, std::chrono::minutes(5));
-      }));
+      processes.push_back(
+          std::async(std::launch::async, [this, i, words] { return rig_.in(kHosts[i], words, kMaxJob); }));
     }
     return processes;
+  }
+  /// Ends a ring that goes on until it is told; how many of its processes had an error or a wrong message.
+  std::size_t end(std::vector<std::future<Answer>>& ring) const {
+    for (const char* host : kHosts) rig_.in(host, {"killall", "-TERM", "ring_client"});
+    std::size_t wrong = 0;
+    for (auto& process : ring) {
+      const Answer answer = process.get();
+      wrong += answer.status == 0 ? 0 : 1;
+      if (answer.status != 0) fmt::print(stderr, "ring: {} {}\n", answer.output, answer.errors);
+    }
+    return wrong;
   }
   /// Of host `i` of the ring: `first` and on for data, `first` + 5,000 and on for credits.
   steer::LabelList ring_labels(std::size_t i, std::uint32_t qps, std::uint32_t first) const {
@@ -180,7 +191,7 @@ void moves(const Guests& guests, Figures& figures) {
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 51'000), "/tmp/b");
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 50'000));
     }
-    auto ring = guests.ring(kRing, 1'500'000 / load.bytes, load.bytes, load.pause_us);
+    auto ring = guests.ring(kRing, 0, load.bytes, load.pause_us);
     std::this_thread::sleep_for(seconds(5));
     std::vector<std::future<Answer>> timers;
     for (const char* host : kHosts)
@@ -194,11 +205,7 @@ void moves(const Guests& guests, Figures& figures) {
         late += milliseconds < 0 ? 1 : 0;
       }
     }
-    for (auto& process : ring) {
-      const Answer answer = process.get();
-      wrong += answer.status == 0 ? 0 : 1;
-      if (answer.status != 0) fmt::print(stderr, "ring: {} {}\n", answer.output, answer.errors);
-    }
+    wrong += guests.end(ring);
     guests.forget();
     fmt::print(stderr, "{} bytes: {} moves so far, {} not within 10 s, {} processes with errors\n",
                load.bytes, took.size(), late, wrong);
@@ -240,7 +247,7 @@ void rebalanced(const Guests& guests, Figures& figures) {
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 51'000), "/tmp/b");
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 50'000));
     }
-    auto ring = guests.ring(kRing, 400, 4096, 2000);
+    auto ring = guests.ring(kRing, 0, 4096, 2000);
     std::this_thread::sleep_for(seconds(5));
     guests.rig().weft({"lab", "fault", "leaf1--spine2", "--name", guests.rig().name(), "--loss", "2"});
     std::vector<std::future<Answer>> timers;
@@ -253,9 +260,7 @@ void rebalanced(const Guests& guests, Figures& figures) {
       for (const double milliseconds : numbers(timer.get().output))
         last = std::max(last, milliseconds < 0 ? 10'000 : milliseconds);
     guests.rig().weft({"lab", "heal", "--name", guests.rig().name()});
-    std::size_t wrong = 0;
-    for (auto& process : ring) wrong += process.get().status == 0 ? 0 : 1;
-    fmt::print(stderr, "rebalanced after {:.0f} ms, {} processes with errors\n", last, wrong);
+    fmt::print(stderr, "rebalanced after {:.0f} ms, {} processes with errors\n", last, guests.end(ring));
     took.push_back(last / 1e3);
     guests.forget();
   }
