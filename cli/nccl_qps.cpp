@@ -6,6 +6,7 @@
 #include "balancer/steer/process_qps.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
+#include "cli/nccl_site.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
@@ -45,7 +46,15 @@ std::string state_of(const steer::QpRecord& qp) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void print_process(const steer::ProcessQps& process, Nanoseconds now) {
+/// Without the cables of the hosts, which every path of the two has: "leaf1 spine2 leaf4".
+std::string path_text(const std::vector<std::string>& channels) {
+  std::string text;
+  for (std::size_t i = 1; i < channels.size(); ++i)
+    text += (i > 1 ? " " : "") + channels[i].substr(0, channels[i].find("->"));
+  return text;
+}
+
+void print_process(const steer::ProcessQps& process, const nccl::QpTable& records, Nanoseconds now) {
   std::string line = fmt::format("process {}, {}", process.pid, process.program);
   if (process.rank) line += fmt::format(", rank {}", *process.rank);
   if (!process.host.empty()) line += fmt::format(", on {}", process.host);
@@ -58,14 +67,21 @@ void print_process(const steer::ProcessQps& process, Nanoseconds now) {
   if (!process.note.empty()) print_wrapped(process.note, 2);
   if (process.left_out > 0)
     print_wrapped(fmt::format("{} more queue pairs are not seen", process.left_out), 2);
-  TextTable table(
-      {{"QP"}, {"TO"}, {"LABEL", true}, {"BY"}, {"POSTED", true}, {"UNDER WAY", true}, {"STATE"}});
-  for (const auto& qp : process.qps) {
+  const bool has_paths = std::ranges::any_of(records.qps, [](const auto& qp) { return !qp.path.empty(); });
+  std::vector<TextColumn> columns{{"QP"}, {"TO"}, {"LABEL", true}, {"BY"}};
+  if (has_paths) columns.push_back({"PATH"});
+  columns.insert(columns.end(), {{"POSTED", true}, {"UNDER WAY", true}, {"STATE"}});
+  TextTable table(columns);
+  for (std::size_t i = 0; i < process.qps.size(); ++i) {
+    const auto& qp = process.qps[i];
     const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(qp.bytes, INT64_MAX));
-    table.add({fmt::format("{}/{}", qp.device, qp.number.value()),
-               fmt::format("{}/{}", steer::gid_text(qp.peer), qp.peer_number.value()),
-               qp.label ? std::to_string(qp.label->value()) : "", std::string(to_string(qp.source)),
-               readable(Bytes(bytes)), std::to_string(qp.under_way), state_of(qp)});
+    std::vector<std::string> row{fmt::format("{}/{}", qp.device, qp.number.value()),
+                                 fmt::format("{}/{}", steer::gid_text(qp.peer), qp.peer_number.value()),
+                                 qp.label ? std::to_string(qp.label->value()) : "",
+                                 std::string(to_string(qp.source))};
+    if (has_paths) row.push_back(path_text(records.qps[i].path));
+    row.insert(row.end(), {readable(Bytes(bytes)), std::to_string(qp.under_way), state_of(qp)});
+    table.add(std::move(row));
   }
   if (!table.empty()) fmt::print("{}", table.text(terminal_columns()));
 }
@@ -108,14 +124,9 @@ nccl::QpTable table_of(const steer::ProcessQps& process) {
   return table;
 }
 
-void print_document(const std::vector<steer::ProcessQps>& processes) {
-  std::vector<nccl::QpTable> tables;
-  for (const auto& process : processes) tables.push_back(table_of(process));
-  fmt::print("{}", nccl::qp_tables_json(tables, stamp_now()));
-}
-
 Result<void> print_qps(const po::variables_map& values) {
   WEFT_TRY(const auto json, wants_json(values));
+  WEFT_TRY(const auto site, read_job_site(values));
   const auto place = nccl_directory(values, "place");
   WEFT_TRY(const auto paths, process_files(place, values.count("place") != 0));
   std::vector<steer::ProcessQps> processes;
@@ -129,12 +140,19 @@ Result<void> print_qps(const po::variables_map& values) {
       trouble = process.error();
     }
   }
+  std::vector<nccl::QpTable> tables;
+  for (const auto& process : processes) tables.push_back(table_of(process));
+  if (const auto where = site.where()) {
+    const nccl::QpPlaces places(*where);
+    for (nccl::QpTable& table : tables)
+      for (nccl::QpRecord& qp : table.qps) qp.path = places.path_names(qp);
+  }
   if (json) {
-    print_document(processes);
+    fmt::print("{}", nccl::qp_tables_json(tables, stamp_now()));
   } else {
     for (std::size_t i = 0; i < processes.size(); ++i) {
       if (i > 0) fmt::print("\n");
-      print_process(processes[i], os::wall_now());
+      print_process(processes[i], tables[i], os::wall_now());
     }
     if (paths.empty())
       fmt::print("no process of a job tells of its queue pairs in {}\n", outside_text(place));
@@ -165,15 +183,16 @@ Result<std::vector<std::filesystem::path>> process_files(const std::string& plac
 
 OptionParser nccl_qps_options() {
   OptionParser parser(
-      "weft nccl qps [DIR|FILE] [-o table|json]",
+      "weft nccl qps [DIR|FILE] [--fabric FABRIC.yaml --paths PATHS.json] [-o table|json]",
       "Prints the queue pairs of a job's processes on this host: devices, peers, labels and whose choice "
       "they "
       "are, what is posted\nand under way, and for how long nothing has completed.",
-      "  weft nccl qps\n  weft nccl qps -o json\n");
+      "  weft nccl qps\n  weft nccl qps --fabric fabric.yaml --paths map.json -o json\n");
   parser.options().add_options()("place", po::value<std::string>()->value_name("DIR"),
                                  "the job's directory (WEFT_NCCL_DIR), or the file of one process; without: "
                                  "WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm");
   parser.positional("place", 1);
+  add_fabric_options(parser.options());
   add_output_option(parser.options(Group::output));
   return parser;
 }

@@ -65,13 +65,18 @@ std::optional<nccl::JobFabric> JobSite::where() const {
   return nccl::JobFabric{&fabric->fabric, paths ? &*paths : nullptr, &addresses};
 }
 
+void add_fabric_options(po::options_description& options) {
+  options.add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
+                        "the fabric file, to name links")(
+      "paths", po::value<std::string>()->value_name("PATHS.json"),
+      "which path each label takes: a map of weft trace -o json");
+}
+
 void add_site_options(po::options_description& options) {
   options.add_options()(
       "qps", po::value<std::vector<std::string>>()->composing()->value_name("FILE|DIR"),
-      "tables of queue pairs, of weft nccl qps -o json; two of a host, some seconds apart, tell what moves")(
-      "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric file, to name links")(
-      "paths", po::value<std::string>()->value_name("PATHS.json"),
-      "which path each label takes: a map of weft trace -o json");
+      "tables of queue pairs, of weft nccl qps -o json; two of a host, some seconds apart, tell what moves");
+  add_fabric_options(options);
 }
 
 Result<JobSite> read_job_site(const po::variables_map& values) {

@@ -1,4 +1,4 @@
-// What `weft nccl hang` and `weft nccl slow` know of a job's network: tables of its queue pairs, the fabric
+// What `weft nccl hang`, `slow` and `qps` know of a job's network: tables of its queue pairs, the fabric
 // and its path map.
 #pragma once
 
@@ -32,7 +32,9 @@ struct JobSite {
   std::optional<nccl::JobFabric> where() const;
 };
 
-/// --qps, --fabric and --paths.
+/// --fabric and --paths.
+void add_fabric_options(po::options_description& options);
+/// --qps, and these.
 void add_site_options(po::options_description& options);
 /// A table that cannot be read is kept as lost; all else is an error.
 Result<JobSite> read_job_site(const po::variables_map& values);

@@ -18,8 +18,10 @@ constexpr milliseconds kMaxHold{1000};
 /// For a post that asks for a completion to come: who posts such at all while it works does so within this.
 constexpr milliseconds kMaxArmed{100};
 constexpr milliseconds kAgain{500};  // until one that did not is tried again: others have their turn
-/// Until one whose posts were held in vain is tried again, once something of it has completed: a slow network
-/// then holds it a sixth of the time at most.
+/// The same of one whose posts were held in vain while others of it completed: a slow network then holds it a
+/// sixth of the time at most. One of which nothing completed meanwhile lost nothing by the hold, for its
+/// packets are acknowledged in order; most likely it waits for the time-out of a lost one, after which all
+/// ends at once.
 constexpr milliseconds kAgainHeld{5000};
 constexpr std::uint32_t kMaxUnderWay = 16;
 /// Who answers posts credits of 64 bytes at most (NCCL 2.28, net_ib.cc); who sends, chunks of data.
@@ -200,7 +202,8 @@ bool Keeper::is_at_rest(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   if (now - state.since < (holds ? kMaxHold : kMaxArmed)) return false;
   end_move(lock, tracked, steer::Move::not_at_rest);
   state.tried = 0;
-  state.again = now + (holds ? kAgainHeld : kAgain);
+  const bool is_slow = holds && state.progress >= state.since;
+  state.again = now + (is_slow ? kAgainHeld : kAgain);
   state.stuck_at = holds ? std::optional(state.seen_completed) : std::nullopt;
   return false;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "probes/diagnosis/diagnose.hpp"
 #include "topology/model/fabric.hpp"
@@ -20,16 +19,12 @@ constexpr std::size_t kMaxSets = 8;  // alternatives that are told
 
 class PathEvidence {
  public:
-  PathEvidence(const JobFabric& fabric, std::span<const JudgedQp> qps) : in_(fabric), qps_(qps) {
-    if (fabric.paths != nullptr) {
-      observations_.paths = fabric.paths->table;
-      for (const PairPaths& pair : fabric.paths->pairs) pairs_[key(pair.src, pair.dst)] = &pair;
-    }
-    for (const PortId nic : fabric.fabric->nics())
-      if (const auto guid = fabric.fabric->port(nic).guid) by_guid_.emplace(*guid, nic);
+  PathEvidence(const JobFabric& fabric, std::span<const JudgedQp> qps)
+      : in_(fabric), places_(fabric), qps_(qps) {
+    if (fabric.paths != nullptr) observations_.paths = fabric.paths->table;
     for (const JudgedQp& judged : qps_) {
       const QpRecord& qp = *judged.record;
-      if (const auto nic = nic_of(qp.nic, qp.gid)) by_number_[{nic->value(), qp.number.value()}] = &qp;
+      if (const auto nic = places_.nic(qp)) by_number_[{nic->value(), qp.number.value()}] = &qp;
     }
   }
 
@@ -57,36 +52,9 @@ class PathEvidence {
   }
 
  private:
-  static std::uint64_t key(PortId src, PortId dst) { return std::uint64_t{src.value()} << 32 | dst.value(); }
-
-  std::optional<PortId> nic_of(const std::string& name, const std::optional<IpAddress>& gid) const {
-    if (!name.empty()) {
-      const auto found = in_.fabric->find_nic(name);
-      return found ? std::optional(*found) : std::nullopt;
-    }
-    if (!gid) return std::nullopt;
-    if (in_.addresses != nullptr)
-      if (const auto port = in_.addresses->port_of(*gid)) return port;
-    if (!gid->is_v6()) return std::nullopt;
-    std::uint64_t low = 0;  // of an InfiniBand GID the port's GUID
-    for (std::size_t i = 8; i < 16; ++i) low = low << 8 | gid->bytes()[i];
-    const auto found = by_guid_.find(Guid(low));
-    return found == by_guid_.end() ? std::nullopt : std::optional(found->second);
-  }
-
-  /// The paths that packets of a label take between two NICs; all of the pair's where the label is not known
-  /// or none of them has it.
   std::optional<PathSetId> paths_of(PortId src, PortId dst, const std::optional<PathLabel>& label) {
-    const auto pair = pairs_.find(key(src, dst));
-    if (pair == pairs_.end()) return std::nullopt;
-    std::vector<PathId> with_label;
-    std::vector<PathId> all;
-    for (const LabelledPath& path : pair->second->paths) {
-      all.push_back(path.path);
-      if (label && std::ranges::binary_search(path.labels, *label)) with_label.push_back(path.path);
-    }
-    if (all.empty()) return std::nullopt;
-    return observations_.paths.intern_set(with_label.empty() ? all : with_label);
+    const auto paths = places_.paths(src, dst, label);
+    return paths.empty() ? std::nullopt : std::optional(observations_.paths.intern_set(paths));
   }
 
   std::optional<PathSetId> told_path(const QpRecord& qp, PortId src, PortId dst) {
@@ -106,8 +74,8 @@ class PathEvidence {
 
   bool add(const QpRecord& record, QpSays says) {
     const bool bad = says == QpSays::bad;
-    const auto src = nic_of(record.nic, record.gid);
-    const auto dst = nic_of(record.peer_nic, record.peer_gid);
+    const auto src = places_.nic(record);
+    const auto dst = places_.peer_nic(record);
     if (!src || !dst || *src == *dst) return false;
     const auto there =
         record.path.empty() ? paths_of(*src, *dst, record.label) : told_path(record, *src, *dst);
@@ -191,10 +159,9 @@ class PathEvidence {
     std::set<NodeId> from;
   };
   JobFabric in_;
+  QpPlaces places_;
   std::span<const JudgedQp> qps_;
   Observations observations_;
-  std::unordered_map<std::uint64_t, const PairPaths*> pairs_;
-  std::unordered_map<Guid, PortId> by_guid_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, const QpRecord*> by_number_;  // NIC and number
   std::map<NodeId, Inbound> inbound_;
   std::set<NodeId> reporting_;

@@ -6,12 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collectors/nccl/qp_table.hpp"
-#include "topology/model/addressing.hpp"
-
-namespace weft {
-class Fabric;
-}
+#include "collectors/nccl/qp_places.hpp"
 
 namespace weft::nccl {
 
@@ -19,13 +14,6 @@ struct SuspectLink {
   std::string link;  // leaf1--spine2
   std::string from;  // the node whose sending direction it is; empty: both, or not known
   double confidence = 0;
-};
-
-/// What the queue pairs' paths are found by.
-struct JobFabric {
-  const Fabric* fabric = nullptr;
-  const PathMap* paths = nullptr;  // null: of paths only what the tables say
-  const AddressBook* addresses = nullptr;
 };
 
 struct NetworkFindings {

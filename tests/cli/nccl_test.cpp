@@ -1,6 +1,7 @@
 // `weft nccl`: what a job must set, and its queue pairs as they are told.
 #include "cli/nccl.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -12,6 +13,9 @@
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
+#include "topology/files/fabric_file.hpp"
+#include "topology/files/path_map_json.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/os/clocks.hpp"
 #include "topology/os/scratch_directory.hpp"
@@ -202,6 +206,38 @@ TEST(NcclQps, PrintsADocument) {
   EXPECT_EQ(table.qps[0].outstanding, 3u);
   EXPECT_EQ(table.qps[0].oldest, std::chrono::seconds(4));
   EXPECT_EQ(table.qps[0].timeout, 20u);
+}
+
+TEST(NcclQps, ShowsThePathOfEachLabelWhereAMapTellsIt) {
+  const ScratchFile fabric(
+      "fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 1}\naddresses: {ports: {host1: 10.0.0.1, "
+      "host2: 10.0.0.2}}\n");
+  const auto made = files::read_fabric_file(fabric.path()).value().fabric;
+  PathMap map;
+  const auto path_by = [&](const char* spine) {
+    std::vector<ChannelId> channels;
+    for (const auto& name : {std::string("host1->leaf1"), fmt::format("leaf1->{}", spine),
+                             fmt::format("{}->leaf2", spine), std::string("leaf2->host2")})
+      channels.push_back(made.find_channel(name).value());
+    return map.table.intern(channels);
+  };
+  map.pairs.push_back({.src = *made.find_nic("host1"),
+                       .dst = *made.find_nic("host2"),
+                       .paths = {{.path = path_by("spine1"), .labels = {PathLabel(49'999)}},
+                                 {.path = path_by("spine2"), .labels = {PathLabel(50'000)}}}});
+  const ScratchFile paths(files::path_map_json(made, map, {.tool_version = "test"}));
+  const JobDirectory job;
+  job.put(sample());
+  const Arguments where{"--fabric", fabric.path(), "--paths", paths.path()};
+  EXPECT_THAT(job.qps(where).out, HasSubstr("leaf1 spine2 leaf2"));
+  auto more = where;
+  more.insert(more.end(), {"-o", "json"});
+  const auto said = job.qps(more);
+  expect_matches_schema(said.out, "qps");
+  EXPECT_EQ(nlohmann::json::parse(said.out)["processes"][0]["qps"][0]["path"].dump(),
+            R"(["host1->leaf1","leaf1->spine2","spine2->leaf2","leaf2->host2"])");
+  EXPECT_THAT(job.qps().out, Not(HasSubstr("PATH")));
+  EXPECT_EQ(job.qps({"--paths", paths.path()}).status, kExitUsage);
 }
 
 TEST(NcclQps, ShowsTheOthersWhereOneFileIsBroken) {
