@@ -53,6 +53,33 @@ std::string trouble(const Fabric& fabric, const CounterTable& table, const Serie
   return "";
 }
 
+/// Two sources that count the same differ by this factor and this much where one is wrong: they read at other
+/// moments, so that small counts of short times differ anyway.
+constexpr double kContradicts = 2;
+constexpr std::uint64_t kMinApart = 100;
+constexpr double kMinCommon = 0.9;  // of the time of both that each watched
+
+/// What one source says of a counter of a port, and another says otherwise; empty: they agree, or cannot be
+/// held against each other.
+std::string contradiction(const Fabric& fabric, const CounterTable& table, const SeriesHistory& a,
+                          const SeriesHistory& b) {
+  if (a.key != b.key || a.windows.empty() || b.windows.empty()) return "";
+  const Nanoseconds from = std::max(a.windows.front().from, b.windows.front().from);
+  const Nanoseconds to = std::min(a.windows.back().to, b.windows.back().to);
+  const auto of_a = growth(a, from, to), of_b = growth(b, from, to);
+  const auto watched = [&](const Growth& one) {
+    return std::chrono::duration<double>(one.watched) >=
+           kMinCommon * std::chrono::duration<double>(to - from);
+  };
+  if (!of_a || !of_b || !watched(*of_a) || !watched(*of_b)) return "";
+  const auto [less, more] = std::minmax(of_a->grew, of_b->grew);
+  if (more - less < kMinApart || static_cast<double>(more) < kContradicts * static_cast<double>(less))
+    return "";
+  return fmt::format("{} of {} grew by {} as {} tells, by {} as {} tells: one of them is wrong",
+                     to_string(a.key), fabric.name_of(a.port), of_a->grew, table.source_name(a.source),
+                     of_b->grew, table.source_name(b.source));
+}
+
 /// Errors that grow, and nothing of the port that says of how many: they weigh nothing.
 bool lacks_its_share(const SeriesHistory& one, std::span<const SeriesHistory> of_port) {
   if (one.key.counter != PortCounter::fcs_errors || one.windows.empty()) return false;
@@ -93,6 +120,8 @@ std::string left_out_text(const StepsLeftOut& left, std::size_t width) {
 CounterCheck check_counters(const Fabric& fabric, CounterTable& table) {
   CounterCheck check;
   std::vector<bool> told(fabric.port_count(), false);
+  std::vector<std::set<std::uint32_t>> exporters(fabric.port_count());
+  std::vector<SeriesHistory> before;  // of other sources of the port
   std::vector<std::map<PortCounter, std::size_t>> ports(table.source_count());
   std::vector<std::size_t> all(table.source_count()), with_window(table.source_count());
   const auto remark = [&](std::string text) {
@@ -102,6 +131,12 @@ CounterCheck check_counters(const Fabric& fabric, CounterTable& table) {
     const auto& [port, source] = std::pair(of_port.front().port, of_port.front().source);
     told[port.value()] = true;
     ++all[source];
+    if (!before.empty() && before.front().port != port) before.clear();
+    for (const SeriesHistory& one : of_port) {
+      exporters[port.value()].insert(one.exporter);
+      for (const SeriesHistory& other : before) remark(contradiction(fabric, table, other, one));
+    }
+    before.insert(before.end(), of_port.begin(), of_port.end());
     with_window[source] +=
         std::ranges::any_of(of_port, [](const SeriesHistory& one) { return !one.windows.empty(); });
     std::set<PortCounter> counters;
@@ -122,6 +157,7 @@ CounterCheck check_counters(const Fabric& fabric, CounterTable& table) {
   for (std::uint32_t p = 0; p < fabric.port_count(); ++p) {
     if (!fabric.port(PortId(p)).link) continue;
     ++check.ports;
+    check.of_one_exporter += exporters[p].size() == 1 && *exporters[p].begin() != 0 ? 1 : 0;
     if (!told[p] && !fabric.is_host(fabric.port(PortId(p)).node)) check.without.push_back(PortId(p));
   }
   return check;
@@ -149,6 +185,12 @@ std::string check_text(const Fabric& fabric, const CounterTable& table, const Co
                                    fmt::join(names, ", "), check.without.size() > kMaxNamed ? ", ..." : ""),
                        0, width, 2);
   }
+  if (check.of_one_exporter > 0)
+    text += "\n" +
+            wrapped(fmt::format("ports of which one exporter alone tells: {}: that names none of their links "
+                                "without probes or a second one",
+                                check.of_one_exporter),
+                    0, width, 2);
   text += left_out_text(check.left_out, width);
   for (const auto& one : check.troubles) text += "\n" + wrapped(one, 0, width, 2);
   text += remarks_text("series without a port of the fabric", table.unplaced, width);

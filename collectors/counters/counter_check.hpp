@@ -21,8 +21,9 @@ struct CounterCheck {
   std::size_t ports = 0;  // of the fabric, those with a cable
   std::vector<SourceCheck> sources;
   std::vector<PortId> without;  // ports of switches of which no source tells; without evidence of errors, too
-  StepsLeftOut left_out;        // of all series
-  std::vector<std::string> troubles;  // a sentence each: units that cannot be, wrong ports
+  std::size_t of_one_exporter = 0;    // ports of which one exporter alone tells: that names no link by itself
+  StepsLeftOut left_out;              // of all series
+  std::vector<std::string> troubles;  // a sentence each: units that cannot be, wrong ports, contradictions
 };
 
 /// The table is sorted.

@@ -58,6 +58,7 @@ std::string check_json(const Fabric& fabric, const CounterTable& table, const Co
                        {"counters", std::move(counters)}});
   }
   json["without"] = names_tree(fabric, check.without);
+  json["of_one_exporter"] = check.of_one_exporter;
   json["steps_left_out"] = left_out_tree(check.left_out);
   json["troubles"] = check.troubles;
   json["unplaced"] = remarks_tree(table.unplaced);

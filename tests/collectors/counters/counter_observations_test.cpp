@@ -9,9 +9,11 @@ namespace weft::counters {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr Nanoseconds kStart = std::chrono::hours(480'000);
@@ -169,6 +171,38 @@ TEST(CounterCheck, SaysWhatIsThereAndWhatIsNot) {
         "grew by more than 400G carries", "leaf9 p1: no such node"})
     EXPECT_THAT(text, HasSubstr(part)) << text;
   EXPECT_FALSE(all_is_well(site.table, check));
+}
+
+TEST(CounterCheck, TellsSourcesThatContradictEachOther) {
+  Site site;
+  site.read("leaf1/p3", PortCounter::fcs_errors, {5, 1'005, 2'005});
+  site.read("leaf1/p3", PortCounter::fcs_errors, {0, 3, 5}, "gnmi");
+  site.read("leaf1/p4", PortCounter::fcs_errors, {5, 1'005, 2'005});
+  site.read("leaf1/p4", PortCounter::fcs_errors, {7, 1'001, 2'000}, "gnmi", seconds(1));
+  site.read("leaf2/p3", PortCounter::fcs_errors, {0, 9}, "snmp");
+  site.read("leaf2/p3", PortCounter::fcs_errors, {0, 0}, "gnmi");
+  const auto check = check_counters(site.fabric, site.table);
+  EXPECT_THAT(check.troubles,
+              Contains(HasSubstr("fcs_errors of leaf1/p3 grew by 2000 as snmp tells, by 5 as gnmi")));
+  EXPECT_THAT(check.troubles, Not(Contains(HasSubstr("leaf1/p4 grew by"))));
+  EXPECT_THAT(check.troubles, Not(Contains(HasSubstr("leaf2/p3 grew by")))) << "they read at other moments";
+}
+
+TEST(CounterCheck, CountsThePortsOfWhichOneExporterAloneTells) {
+  Site site;
+  const auto by = [&](const char* port, PortCounter counter, const char* exporter) {
+    site.read(port, counter, {1, 2}, exporter);
+    site.table.at(*site.fabric.find_port(port), {.counter = counter}, site.table.source(exporter)).exporter =
+        site.table.exporter(exporter);
+  };
+  by("leaf1/p3", PortCounter::fcs_errors, "snmp");
+  by("leaf1/p3", PortCounter::fec_uncorrectable, "snmp");
+  by("leaf1/p4", PortCounter::fcs_errors, "snmp");
+  by("leaf1/p4", PortCounter::fec_uncorrectable, "gnmi");
+  const auto check = check_counters(site.fabric, site.table);
+  EXPECT_EQ(check.of_one_exporter, 1u);
+  EXPECT_THAT(check_text(site.fabric, site.table, check, 80),
+              HasSubstr("one exporter alone tells: 1: that names"));
 }
 
 TEST(CounterCheck, OfAWholeFabricIsWell) {
