@@ -88,11 +88,11 @@ Mapped by_scamper(const TestLab& lab) {
       from = end + 1;
       if (!line.is_object() || line.value("type", "") != "tracelb") continue;
       mapped.packets += line.value("probec", 0);
-      std::set<std::string> spines;  // what the first switch has links to
+      std::set<std::string> spines;  // the first list of links is of those that the first switch has
       const auto nodes = line.value("nodes", nlohmann::json::array());
-      if (!nodes.empty())
-        for (const auto& link : nodes[0].value("links", nlohmann::json::array()))
-          for (const auto& one : link) spines.insert(one.value("addr", ""));
+      const auto links = nodes.empty() ? nodes : nodes[0].value("links", nlohmann::json::array());
+      if (!links.empty())
+        for (const auto& one : links[0]) spines.insert(one.value("addr", ""));
       mapped.complete += spines.size() == kPaths ? 1 : 0;
     }
   }
