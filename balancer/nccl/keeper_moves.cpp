@@ -202,8 +202,8 @@ bool Keeper::is_at_rest(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   if (now - state.since < (holds ? kMaxHold : kMaxArmed)) return false;
   end_move(lock, tracked, steer::Move::not_at_rest);
   state.tried = 0;
-  const bool is_slow = holds && state.progress >= state.since;
-  state.again = now + (is_slow ? kAgainHeld : kAgain);
+  const bool completes = now - state.progress < kMaxHold / 2;
+  state.again = now + (holds && completes ? kAgainHeld : kAgain);
   state.stuck_at = holds ? std::optional(state.seen_completed) : std::nullopt;
   return false;
 }
