@@ -70,10 +70,13 @@ Answer answer_of(HostTrouble trouble, const AskedHost& host, const DoctorExpecta
   if (trouble == HostTrouble::host_key)
     return {"its host key is not the one that is known",
             "make sure that it is the right host, then: ssh-keygen -R @host; ssh @host true"};
-  if (trouble == HostTrouble::login_refused &&
-      in_small_letters(host.words).find("pam_slurm") != std::string::npos)
+  const std::string said = trouble == HostTrouble::login_refused ? in_small_letters(host.words) : "";
+  if (said.find("pam_slurm") != std::string::npos)
     return {"takes logins of those alone who have a job there",
             "ask from a job: salloc -w @host weft doctor --hosts @host --launcher srun"};
+  if (said.find("expired") != std::string::npos || said.find("password change") != std::string::npos)
+    return {"refuses the login until its password is changed",
+            "ssh -t @host passwd; for a user who logs in by key alone: chage -M -1 USER there"};
   if (trouble == HostTrouble::login_refused)
     return {"refuses the login",
             "ssh-copy-id @host; for another user: --launcher 'ssh -o BatchMode=yes -l USER {host}'"};

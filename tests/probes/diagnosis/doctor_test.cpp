@@ -201,14 +201,17 @@ TEST(WhySilent, ALoginThatIsRefusedIsNoHostThatIsAway) {
       "Access denied by pam_slurm_adopt: you have no active jobs on this node\nConnection closed by "
       "10.0.0.1\n";
   EXPECT_EQ(why_silent(255, adopted), HostTrouble::login_refused);
-  EXPECT_EQ(why_silent(1, "Password change required but no TTY available.\n"), HostTrouble::login_refused);
-  DoctoredFleet fleet;
-  fleet.hosts[3].report.reset();
-  fleet.hosts[3].silence = HostTrouble::login_refused;
-  fleet.hosts[3].words = telling_line(255, adopted);
-  const auto report = fleet.examined();
-  ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_THAT(report.findings[0].remedy, HasSubstr("salloc")) << "a key does not help there";
+  const std::string expired = "Password change required but no TTY available.\n";
+  EXPECT_EQ(why_silent(1, expired), HostTrouble::login_refused);
+  for (const auto& [words, helps] : {std::pair(adopted, "salloc"), {expired, "passwd"}}) {
+    DoctoredFleet fleet;
+    fleet.hosts[3].report.reset();
+    fleet.hosts[3].silence = HostTrouble::login_refused;
+    fleet.hosts[3].words = telling_line(255, words);
+    const auto report = fleet.examined();
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_THAT(report.findings[0].remedy, HasSubstr(helps)) << "a key does not help there";
+  }
 }
 
 TEST(WhySilent, TheLineThatTellsItIsItsEvidence) {
