@@ -62,6 +62,13 @@ Result<std::vector<run::HostAnswer>> ask_all(const run::ClusterOptions& launch,
   return answers;
 }
 
+/// What was asked for, from its first line on: a login may greet before it.
+std::string_view document_in(std::string_view said) {
+  if (said.starts_with('{')) return said;
+  const auto line = said.find("\n{");
+  return line == std::string_view::npos ? said : said.substr(line + 1);
+}
+
 Result<discover::HostNics> nics_in(const std::string& host, const run::HostAnswer& answer,
                                    const std::optional<IpPrefix>& subnet) {
   if (answer.not_started) return tl::unexpected(*answer.not_started);
@@ -72,7 +79,9 @@ Result<discover::HostNics> nics_in(const std::string& host, const run::HostAnswe
     return fail(ErrorKind::absent, "its NICs could not be asked for ({}){}",
                 answer.exit_code ? fmt::format("exit status {}", *answer.exit_code) : "ended by a signal",
                 last_words(answer.errors));
-  WEFT_TRY(const auto list, files::parse_nic_list(answer.output, "its answer"));
+  if (answer.output.empty())
+    return fail(ErrorKind::absent, "it answered nothing{}", last_words(answer.errors));
+  WEFT_TRY(const auto list, files::parse_nic_list(document_in(answer.output), "its answer"));
   auto nics = discover::choose_nics(host, list, subnet);
   if (nics.nics.empty())
     return fail(ErrorKind::absent, "it has no NIC that is up with an address{}",
@@ -137,7 +146,7 @@ Result<AskedTables> ask_for_lldp(const run::ClusterOptions& launch,
     // A host tells of itself: no other form of record is read from it.
     auto table =
         answer.exit_code == 0 && !answer.too_long
-            ? files::parse_lldpcli_json(answer.output, {"lldpcli on " + names[i], names[i]})
+            ? files::parse_lldpcli_json(document_in(answer.output), {"lldpcli on " + names[i], names[i]})
             : fail(ErrorKind::absent, "{}: lldpcli gave no table{}", names[i], last_words(answer.errors));
     if (!table) {
       refused.push_back(table.error().message);

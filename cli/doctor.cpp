@@ -33,20 +33,23 @@ constexpr const char* kExamples =
     "  weft doctor --fabric cluster.yaml -o csv > hosts.csv\n"
     "  weft doctor --lab -o json\n";
 
-std::string last_line(std::string text) {
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.pop_back();
-  return outside_text(text.substr(text.rfind('\n') + 1));
-}
+constexpr std::size_t kMaxWords = 4096;  // of what stands where a report should
 
 /// What a host said, as a report or as the reason for none.
 AskedHost asked_host(std::string name, const run::HostAnswer& answer, std::uint32_t protocol) {
   AskedHost host{.name = std::move(name), .asked = answer.asked, .answered = answer.answered};
-  host.words = last_line(answer.errors);
+  // A login that is shut says so where its answer would stand.
+  const std::string said = answer.exit_code == 0 || !answer.in_time
+                               ? answer.errors
+                               : answer.output.substr(0, kMaxWords) + "\n" + answer.errors;
+  host.words = outside_text(std::string(diagnosis::telling_line(answer.exit_code, said)));
   if (answer.not_started) {
     host.silence = HostTrouble::unreachable;
     host.words = answer.not_started->message;
   } else if (!answer.in_time) {
     host.silence = HostTrouble::no_answer;
+    if (!answer.output.empty() && answer.output.back() == '\n')
+      host.words = "it answered, and the launcher did not end";
   } else if (answer.too_long) {
     host.silence = HostTrouble::bad_answer;
     host.words = "it says more than a report can be: " + outside_text(answer.output.substr(0, 60)) + " ...";
@@ -60,7 +63,7 @@ AskedHost asked_host(std::string name, const run::HostAnswer& answer, std::uint3
       host.words = facts.error().message;
     }
   } else {
-    host.silence = diagnosis::why_silent(answer.exit_code, answer.errors);
+    host.silence = diagnosis::why_silent(answer.exit_code, said);
     if (host.words.empty())
       host.words = answer.exit_code ? fmt::format("exit status {}, without a word", *answer.exit_code)
                                     : "ended by a signal, without a word";
@@ -68,6 +71,7 @@ AskedHost asked_host(std::string name, const run::HostAnswer& answer, std::uint3
   return host;
 }
 
+/// The exit status.
 int print(const po::variables_map& values, const DoctorReport& report) {
   const auto text = [&] {
     if (values.count("quiet")) return report::doctor_line(report);
@@ -97,12 +101,11 @@ Result<HostFacts> read_own_facts(host::FactsQuestion question) {
   return read_facts(question);
 }
 
-int examine_this_host(const po::variables_map& values, diagnosis::DoctorExpectations expectations) {
+Result<int> examine_this_host(const po::variables_map& values, diagnosis::DoctorExpectations expectations) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  auto facts = read_own_facts({});
-  if (!facts) return report(facts.error());
-  expectations.program = facts->program;
-  AskedHost host{.name = this_hosts_name(), .report = std::move(*facts), .asked = now};
+  WEFT_TRY(auto facts, read_own_facts({}));
+  expectations.program = facts.program;
+  AskedHost host{.name = this_hosts_name(), .report = std::move(facts), .asked = now};
   host.answered = std::chrono::system_clock::now().time_since_epoch();
   return print(values, examine({std::move(host)}, expectations));
 }
@@ -175,50 +178,49 @@ void try_paths(DoctorPlace& place, const run::AskOptions& options, ProgressLine&
         silent, asked.size()));
 }
 
-int examine_place(const po::variables_map& values, const diagnosis::DoctorExpectations& common,
-                  const run::GatherLimits& limits) {
-  auto place = read_doctor_place(values);
-  if (!place) return report(place.error());
-  place->expectations.version = common.version;
-  place->expectations.protocol = common.protocol;
-  place->expectations.limit = common.limit;
+Result<int> examine_place(const po::variables_map& values, const diagnosis::DoctorExpectations& common,
+                          const run::GatherLimits& limits) {
+  WEFT_TRY(auto place, read_doctor_place(values));
+  place.expectations.version = common.version;
+  place.expectations.protocol = common.protocol;
+  place.expectations.limit = common.limit;
   const auto ask = [&](std::size_t host, os::ChildSpec spec) -> Result<os::ChildProcess> {
-    spec.argv = question_words(*place, host);
-    if (place->ask) return place->ask(host, std::move(spec));
-    const auto node = place->lab->fabric().find_node(place->hosts[host]);
+    spec.argv = question_words(place, host);
+    if (place.ask) return place.ask(host, std::move(spec));
+    const auto node = place.lab->fabric().find_node(place.hosts[host]);
     if (!node) return pass_on(node);
-    if (place->lab->is_guest(*node)) spec.argv[0] = "weft";  // as its own files have it
-    return spawn_in(*place->lab, *node, std::move(spec));
+    if (place.lab->is_guest(*node)) spec.argv[0] = "weft";  // as its own files have it
+    return spawn_in(*place.lab, *node, std::move(spec));
   };
   const Interrupt interrupt;
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
-  const auto total = place->hosts.size();
+  const auto total = place.hosts.size();
   const run::AskOptions options{.limits = limits,
                                 .longest = static_cast<std::size_t>(files::kMaxHostFacts.count())};
   const auto answers = run::ask_hosts(
       total, ask,
-      over_tree(*place, options,
+      over_tree(place, options,
                 [&](std::size_t host) {
-                  return run::RelayedHost{place->hosts[host], question_words(*place, host)};
+                  return run::RelayedHost{place.hosts[host], question_words(place, host)};
                 }),
       [&](std::size_t done) {
-        if (place->way_back) place->way_back->greet();
+        if (place.way_back) place.way_back->greet();
         progress.show({"asking hosts", done, total});
       },
       interrupt.token());
   progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
-  if (const Error* error = run::launcher_absent(answers)) return report(*error);
-  note_direct(answers, *place);
+  if (const Error* error = run::launcher_absent(answers)) return tl::unexpected(*error);
+  note_direct(answers, place);
   std::vector<AskedHost> hosts;
   for (std::size_t i = 0; i < total; ++i)
-    hosts.push_back(asked_host(place->hosts[i], answers[i], common.protocol));
-  if (place->ask && !values.count("fabric") && total > 1)
-    try_paths(*place, options, progress, interrupt.token(), hosts);
+    hosts.push_back(asked_host(place.hosts[i], answers[i], common.protocol));
+  if (place.ask && !values.count("fabric") && total > 1)
+    try_paths(place, options, progress, interrupt.token(), hosts);
   progress.clear();
   if (interrupt.happened()) return kExitInterrupted;
-  auto found = examine(std::move(hosts), place->expectations);
-  found.notes.insert(found.notes.begin(), place->notes.begin(), place->notes.end());
+  auto found = examine(std::move(hosts), place.expectations);
+  found.notes.insert(found.notes.begin(), place.notes.begin(), place.notes.end());
   return print(values, found);
 }
 
@@ -229,6 +231,17 @@ Result<run::GatherLimits> read_limits(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--gather {}: expected 1s to 1h", to_string(*each));
   limits.each = each.value_or(limits.each);
   return limits;
+}
+
+Result<int> examine_hosts(const po::variables_map& values) {
+  WEFT_TRY_VOID(check_verdict_options(values));
+  WEFT_TRY_VOID(read_progress_style(values));
+  WEFT_TRY(const auto limits, read_limits(values));
+  const diagnosis::DoctorExpectations common{.version = std::string(tool_version()),
+                                             .protocol = session::kProtocol,
+                                             .limit = to_string(limits.each)};
+  const bool elsewhere = values.count("hosts") || values.count("fabric") || values.count("lab");
+  return elsewhere ? examine_place(values, common, limits) : examine_this_host(values, common);
 }
 
 // What a host that is asked answers.
@@ -262,6 +275,13 @@ Result<host::FactsQuestion> read_question(const po::variables_map& values) {
   return question;
 }
 
+Result<void> print_own_facts(const po::variables_map& values) {
+  WEFT_TRY(auto question, read_question(values));
+  WEFT_TRY(const auto facts, read_own_facts(std::move(question)));
+  fmt::print("{}\n", files::host_facts_text(facts));
+  return {};
+}
+
 }  // namespace
 
 OptionParser doctor_options() {
@@ -281,19 +301,7 @@ OptionParser doctor_options() {
 }
 
 int doctor_command(const Arguments& arguments) {
-  const auto parser = doctor_options();
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (parser.help_was_asked(*values)) return kExitHealthy;
-  if (const auto known = check_verdict_options(*values); !known) return report(known.error());
-  if (const auto style = read_progress_style(*values); !style) return report(style.error());
-  const auto limits = read_limits(*values);
-  if (!limits) return report(limits.error());
-  const diagnosis::DoctorExpectations common{.version = std::string(tool_version()),
-                                             .protocol = session::kProtocol,
-                                             .limit = to_string(limits->each)};
-  const bool elsewhere = values->count("hosts") || values->count("fabric") || values->count("lab");
-  return elsewhere ? examine_place(*values, common, *limits) : examine_this_host(*values, common);
+  return run_command(doctor_options(), arguments, examine_hosts);
 }
 
 int doctor_report_command(const Arguments& arguments) {
@@ -306,15 +314,7 @@ int doctor_report_command(const Arguments& arguments) {
       "nic", po::value<std::vector<std::string>>()->value_name("ADDR[=OTHER]"),
       "a NIC of the run, and the NIC that it is to reach; may be given several times")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
-  const auto values = parser.parse(arguments);
-  if (!values) return report(values.error());
-  if (parser.help_was_asked(*values)) return kExitHealthy;
-  const auto question = read_question(*values);
-  if (!question) return report(question.error());
-  const auto facts = read_own_facts(*question);
-  if (!facts) return report(facts.error());
-  fmt::print("{}\n", files::host_facts_text(*facts));
-  return kExitHealthy;
+  return run_command(parser, arguments, print_own_facts);
 }
 
 }  // namespace weft::cli

@@ -11,20 +11,24 @@ namespace {
 constexpr unsigned kMaxLevels = 6;
 constexpr unsigned kNotPlaced = 0;
 
-/// The other address of a /31 (RFC 3021) or, of those that a /30 leaves, of that; the same of /127 and /126.
-std::vector<IpAddress> siblings(const IpAddress& address) {
+IpAddress with_last_byte(const IpAddress& address, std::uint8_t byte) {
   auto bytes = address.bytes();
-  const std::size_t last = address.is_v6() ? 15 : 3;
-  const auto with = [&](std::uint8_t byte) {
-    bytes[last] = byte;
-    return address.is_v6() ? IpAddress(bytes)
-                           : IpAddress(IpAddress::V4{bytes[0], bytes[1], bytes[2], bytes[3]});
-  };
-  const std::uint8_t own = bytes[last];
-  std::vector<IpAddress> found{with(own ^ 1U)};
-  if ((own & 3U) == 1) found.push_back(with(static_cast<std::uint8_t>(own + 1)));
-  if ((own & 3U) == 2) found.push_back(with(static_cast<std::uint8_t>(own - 1)));
-  return found;
+  bytes[address.is_v6() ? 15 : 3] = byte;
+  return address.is_v6() ? IpAddress(bytes)
+                         : IpAddress(IpAddress::V4{bytes[0], bytes[1], bytes[2], bytes[3]});
+}
+
+std::uint8_t last_byte(const IpAddress& address) { return address.bytes()[address.is_v6() ? 15 : 3]; }
+
+/// The other address of a /31 (RFC 3021), or /127.
+IpAddress other_of_31(const IpAddress& address) { return with_last_byte(address, last_byte(address) ^ 1U); }
+
+/// The other address of a /30, or /126; none where this one would be its network's or for broadcasts.
+std::optional<IpAddress> other_of_30(const IpAddress& address) {
+  const std::uint8_t own = last_byte(address);
+  if ((own & 3U) == 1) return with_last_byte(address, static_cast<std::uint8_t>(own + 1));
+  if ((own & 3U) == 2) return with_last_byte(address, static_cast<std::uint8_t>(own - 1));
+  return std::nullopt;
 }
 
 /// Joins the addresses that are one switch, level by level from the NICs.
@@ -54,14 +58,21 @@ class SwitchFinder {
   /// The switch that a NIC is at.
   std::uint32_t leaf_of(std::uint32_t nic) { return sets_.root(address_count() + nic); }
   bool is_bonded(std::uint32_t nic) const { return graph_.first[nic].size() > 1; }
+  /// The other end of this one's subnet, where it is one of these. A /30 has no addresses beside its two:
+  /// where one of them answered, the subnets are smaller.
   std::optional<AddressIndex> sibling(AddressIndex of, const std::set<AddressIndex>& among) const {
-    for (const IpAddress& address : siblings(graph_.addresses[of])) {
-      const auto at = std::ranges::lower_bound(graph_.addresses, address);
-      if (at == graph_.addresses.end() || *at != address) continue;
-      const auto index = static_cast<AddressIndex>(at - graph_.addresses.begin());
-      if (among.contains(index)) return index;
-    }
-    return std::nullopt;
+    const IpAddress& own = graph_.addresses[of];
+    const auto beside = index_of(other_of_31(own));
+    if (beside) return among.contains(*beside) ? beside : std::nullopt;
+    const auto far = other_of_30(own);
+    if (!far || index_of(other_of_31(*far))) return std::nullopt;
+    const auto index = index_of(*far);
+    return index && among.contains(*index) ? index : std::nullopt;
+  }
+  std::optional<AddressIndex> index_of(const IpAddress& address) const {
+    const auto at = std::ranges::lower_bound(graph_.addresses, address);
+    if (at == graph_.addresses.end() || *at != address) return std::nullopt;
+    return static_cast<AddressIndex>(at - graph_.addresses.begin());
   }
 
  private:
@@ -157,11 +168,20 @@ class SwitchFinder {
     drop_contradictions(level + 1);
   }
 
+  /// Whether an address that is entered from a switch of `level` is entered from elsewhere too: one port has
+  /// one cable. (Entered from further up alone, addresses of no known place may yet be one switch.)
   bool comes_from_several(AddressIndex address, unsigned level) {
-    Switches from;
+    Switches below;
+    Switches elsewhere;
     for (const auto& [before, count] : graph_.before[address])
-      if (level_[before] == level) from.insert(sets_.root(before));
-    return from.size() > 1;
+      (level_[before] == level ? below : elsewhere).insert(sets_.root(before));
+    elsewhere.erase(sets_.root(address));
+    std::erase_if(elsewhere, [&](std::uint32_t root) { return below.contains(root); });
+    const bool from_silent =
+        level == 1 && std::ranges::any_of(graph_.behind_silent_first[address], [&](std::uint32_t nic) {
+          return graph_.first[nic].empty();  // its leaf never answers
+        });
+    return below.size() > 1 || (below.size() == 1 && (!elsewhere.empty() || from_silent));
   }
 
   /// The other end of the port's own subnet lies on the switch that it is entered from: what enters there is

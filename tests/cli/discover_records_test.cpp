@@ -11,6 +11,7 @@
 #include "cli/topology_discover_roce.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
+#include "tests/support/scratch_file.hpp"
 #include "tests/support/test_lab.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/nic_list.hpp"
@@ -128,6 +129,22 @@ TEST(DiscoverRecords, HalfAFileAndWhatIsNoneAreNamed) {
   EXPECT_EQ(call(topology_discover_command, {"--lldp", half, "-o", "ibnetdiscover"}).status, 64);
   EXPECT_EQ(call(topology_discover_command, {"--hosts", "a[1-"}).status, 64);
   EXPECT_EQ(call(topology_discover_command, {"--hosts", "one"}).status, 64);
+}
+
+TEST(DiscoverHosts, ALoginThatGreetsIsUnderstoodAndOneThatSaysNothingIsNamed) {
+  const ScratchFile launcher(
+      "echo 'Welcome to {this} host'; echo\n"
+      "printf '{\"schema\": \"weft.nics/1\", \"host\": \"h\",\\n \"nics\": []}\\n'\n");
+  const auto asked = [&](const std::string& hosts) {
+    return call(topology_discover_command,
+                {"--hosts", hosts, "--launcher", "sh " + launcher.path() + " {host}"});
+  };
+  EXPECT_THAT(asked("h1,h2").err, HasSubstr("h1: it has no NIC"));
+  const ScratchFile mute("true\n");
+  EXPECT_THAT(
+      call(topology_discover_command, {"--hosts", "h1,h2", "--launcher", "sh " + mute.path() + " {host}"})
+          .err,
+      HasSubstr("h1: it answered nothing"));
 }
 
 TEST(ShowNics, TellsThisHostsAddressesSoThatTheyReadBack) {

@@ -261,6 +261,32 @@ TEST(DoctorCommand, WhatHostsSayCannotSteerATerminal) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
 }
 
+TEST(DoctorCommand, OfAFleetThoseThatHangAreNamedAndNobodyElse) {
+  // Two hundred hosts that tell this one's report, each with a name and a clock of its own; four hang.
+  auto told = Json::parse(call(doctor_report_command, {}).out);
+  told["identity"] = "IDENTITY";
+  told["clock"] = 424242424242;
+  told["addresses"] = Json::object();
+  const ScratchFile report(told.dump() + "\n");
+  const Hosts fleet(
+      "case $host in h050|h100|h150|h200) exec sleep 1000;; esac\n"
+      "sed \"s/IDENTITY/$host/; s/424242424242/$(date +%s%N)/\" " +
+      report.path() + "\n");
+  const auto outcome = fleet.asked("h[001-200]", {"--gather", "10s", "-o", "json"});
+  const auto document = Json::parse(outcome.out);
+  ASSERT_EQ(document["hosts"].size(), 200u);
+  std::set<std::string> silent;
+  for (const Json& host : document["hosts"])
+    if (!host.contains("report")) silent.insert(host["host"]);
+  EXPECT_EQ(silent, (std::set<std::string>{"h050", "h100", "h150", "h200"}));
+  for (const Json& finding : document["findings"])
+    if (finding["trouble"] == "no_answer") {
+      EXPECT_EQ(finding["hosts"].size(), 4u);
+    } else {
+      EXPECT_NE(finding["trouble"], "same_machine");
+    }
+}
+
 TEST(DoctorCommand, ALauncherThatIsNotHereIsNoTroubleOfAHost) {
   const auto outcome = call(doctor_command, {"--hosts", "a", "--launcher", "/no/such/ssh {host}"});
   EXPECT_EQ(outcome.status, 69);

@@ -11,6 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::uint32_t kOurs = 5;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static_cast<void>(weft::diagnosis::why_silent(127, text));
+  if (weft::diagnosis::telling_line(127, text).find('\n') != std::string_view::npos) std::abort();
   const auto facts = weft::files::read_host_facts(text, kOurs);
   if (!facts) return 0;
   const bool whole = facts->protocol == kOurs;

@@ -31,7 +31,7 @@ done
 
 # Debian starts services as they are installed; this root has none.
 export root=$scratch/root
-timeout 400 mmdebstrap --quiet --variant=apt --aptopt='APT::Install-Recommends "false"' \
+timeout 400 mmdebstrap --quiet --variant=apt --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
   --customize-hook='printf "#!/bin/sh\nexit 101\n" >"$1/usr/sbin/policy-rc.d"; chmod 755 "$1/usr/sbin/policy-rc.d"' \
   --customize-hook="copy-in $scratch/debs /root" \
   --customize-hook='chroot "$1" sh -c "apt-get install -y -qq systemd /root/debs/*.deb >/root/install.log 2>&1" || { tail -n 20 "$1/root/install.log" >&2; exit 1; }' \

@@ -107,8 +107,10 @@ inline CableScore score(const Fabric& fabric, const AddressBook& addresses,
   for (const auto& cable : found.cables) {
     ++score.claimed;
     const auto a = node_at(cable.a), b = node_at(cable.b);
+    // A switch's one address looks like a port's where all that was seen came in by one cable.
     const auto fits_port = [&](const discover::TracedEnd& end, PortId port) {
-      return !end.port || addresses.port_of(*end.port) == port;
+      return !end.port || addresses.port_of(*end.port) == port ||
+             addresses.node_of(*end.port) == fabric.port(port).node;
     };
     const auto fits = [&](LinkId id, const discover::TracedEnd& one, NodeId at_one,
                           const discover::TracedEnd& far, NodeId at_far) {

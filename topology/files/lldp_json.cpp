@@ -1,6 +1,8 @@
 // LLDP tables as JSON: of lldpd, whose shape changes with the number of neighbours, and of Cumulus' NVUE.
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <set>
 
 #include "topology/base/json_limits.hpp"
 #include "topology/base/outside_text.hpp"
@@ -65,7 +67,8 @@ std::string port_name(const Json* port) {
   return description.find(' ') == std::string::npos ? description : "";
 }
 
-/// Whether a neighbour forwards packets: Bridge or Router is on; absent: it does not say.
+/// Whether a neighbour forwards packets: Bridge or Router is on; a station alone does not (IEEE 802.1AB,
+/// 8.5.8); absent: it does not say.
 std::optional<bool> forwards(const Json* chassis) {
   std::optional<bool> answer;
   each(member(chassis, "capability"), [&](const Json& capability) {
@@ -73,6 +76,7 @@ std::optional<bool> forwards(const Json* chassis) {
     const auto* enabled = member(&capability, "enabled");
     const bool on = enabled != nullptr && enabled->is_boolean() && enabled->get<bool>();
     if (type == "Router" || type == "Bridge") answer = answer.value_or(false) || on;
+    if (type == "Station" && on) answer = answer.value_or(false);
   });
   return answer;
 }
@@ -96,6 +100,7 @@ class LldpReader {
                                           interface.empty() ? "an interface without a name" : interface));
       return;
     }
+    note_namesake(name, text_in(member(member(chassis, "id"), "value")));
     if (const auto on = forwards(chassis)) (*on ? list_.switches : list_.hosts).push_back(name);
     const auto* addresses = member(chassis, "mgmt-ip");
     const auto know = [&](const Json& value) {
@@ -110,8 +115,21 @@ class LldpReader {
   }
 
  private:
+  /// One chassis has one id (IEEE 802.1AB, 8.5.2).
+  void note_namesake(const std::string& name, const std::string& id) {
+    if (id.empty()) return;
+    const auto [known, is_new] = chassis_.try_emplace(name, id);
+    if (!is_new && known->second != id && twice_.insert(name).second)
+      list_.remarks.push_back(fmt::format(
+          "two neighbours are called {} (chassis {} and {}): rename one, else their cables cannot "
+          "be told apart",
+          name, known->second, id));
+  }
+
   const RecordSource& source_;
   CableList& list_;
+  std::map<std::string, std::string> chassis_;  // the first id that a name has
+  std::set<std::string> twice_;
 };
 
 }  // namespace

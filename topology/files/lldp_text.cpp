@@ -46,9 +46,12 @@ void take_line(std::string_view line, Neighbour& into) {
   if (const auto text = value_of(line, "    PortDescr:")) into.description = outside_text(*text);
   if (const auto text = value_of(line, "    MgmtIP:"))
     if (const auto address = IpAddress::parse(*text)) into.addresses.push_back(*address);
-  if (const auto text = value_of(line, "    Capability:"))
+  if (const auto text = value_of(line, "    Capability:")) {
+    const bool on = text->ends_with(" on");
     if (text->starts_with("Bridge,") || text->starts_with("Router,"))
-      into.forwards = into.forwards.value_or(false) || text->ends_with(" on");
+      into.forwards = into.forwards.value_or(false) || on;
+    if (text->starts_with("Station,") && on) into.forwards = into.forwards.value_or(false);  // alone: a host
+  }
 }
 
 void add(const Neighbour& one, const std::string& device, CableList& list) {

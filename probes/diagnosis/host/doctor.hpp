@@ -57,6 +57,9 @@ PathsToTry paths_to_try(const std::vector<AskedHost>& hosts, const DoctorExpecta
 /// Why a host that ended with `exit_code` (absent: by a signal) after it said `words` gave no report.
 HostTrouble why_silent(std::optional<int> exit_code, std::string_view words);
 
+/// The line of `words` that told it; the last where none did.
+std::string_view telling_line(std::optional<int> exit_code, std::string_view words);
+
 DoctorReport examine(std::vector<AskedHost> hosts, const DoctorExpectations& expectations);
 
 }  // namespace weft::diagnosis

@@ -30,6 +30,11 @@ constexpr auto kSigns = std::to_array<Sign>({
     {"unknown command 'doctor", HostTrouble::other_version},
     {"unrecognised option", HostTrouble::other_version},
     {"unknown option", HostTrouble::other_version},
+    {"access denied", HostTrouble::login_refused},  // pam_slurm_adopt, before the connection is closed
+    {"password has expired", HostTrouble::login_refused},
+    {"password change required", HostTrouble::login_refused},
+    {"account is currently not available", HostTrouble::login_refused},
+    {"too many authentication failures", HostTrouble::login_refused},
     {"could not resolve", HostTrouble::unreachable},
     {"name or service not known", HostTrouble::unreachable},
     {"connection refused", HostTrouble::unreachable},
@@ -40,13 +45,16 @@ constexpr auto kSigns = std::to_array<Sign>({
     {"connection closed", HostTrouble::unreachable},
     {"invalid node name", HostTrouble::unreachable},
     {"node configuration is not available", HostTrouble::unreachable},
-    {"too many authentication failures", HostTrouble::login_refused},
-    {"account is currently not available", HostTrouble::login_refused},
-    {"access denied", HostTrouble::login_refused},
     {"not found", HostTrouble::no_weft},
     {"no such file", HostTrouble::no_weft},
     {"no such program", HostTrouble::no_weft},
 });
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+  return small;
+}
 
 struct Answer {
   std::string what;
@@ -62,6 +70,13 @@ Answer answer_of(HostTrouble trouble, const AskedHost& host, const DoctorExpecta
   if (trouble == HostTrouble::host_key)
     return {"its host key is not the one that is known",
             "make sure that it is the right host, then: ssh-keygen -R @host; ssh @host true"};
+  const std::string said = trouble == HostTrouble::login_refused ? in_small_letters(host.words) : "";
+  if (said.find("pam_slurm") != std::string::npos)
+    return {"takes logins of those alone who have a job there",
+            "ask from a job: salloc -w @host weft doctor --hosts @host --launcher srun"};
+  if (said.find("expired") != std::string::npos || said.find("password change") != std::string::npos)
+    return {"refuses the login until its password is changed",
+            "ssh -t @host passwd; for a user who logs in by key alone: chage -M -1 USER there"};
   if (trouble == HostTrouble::login_refused)
     return {"refuses the login",
             "ssh-copy-id @host; for another user: --launcher 'ssh -o BatchMode=yes -l USER {host}'"};
@@ -87,24 +102,40 @@ Answer answer_of(HostTrouble trouble, const AskedHost& host, const DoctorExpecta
   return {"its answer is no report", fmt::format("see what it says: @login {} doctor-report", program)};
 }
 
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
-  return small;
+constexpr std::string_view kDenied = "permission denied";  // a file that may not be run, or a login
+
+struct Telling {
+  std::size_t at = 0;  // where in the text it stands
+  HostTrouble trouble;
+};
+
+std::optional<Telling> telling_words(std::optional<int> exit_code, std::string_view words) {
+  const std::string said = in_small_letters(words);
+  if (const auto at = said.find(kDenied); at != std::string::npos)
+    return Telling{at, exit_code == kNotExecutable ? HostTrouble::no_weft : HostTrouble::login_refused};
+  for (const Sign& sign : kSigns)
+    if (const auto at = said.find(sign.words); at != std::string::npos) return Telling{at, sign.trouble};
+  return std::nullopt;
 }
 
 }  // namespace
 
 HostTrouble why_silent(std::optional<int> exit_code, std::string_view words) {
-  const std::string said = in_small_letters(words);
-  // Of a file that may not be run, and of a login that is refused.
-  if (said.find("permission denied") != std::string::npos)
-    return exit_code == kNotExecutable ? HostTrouble::no_weft : HostTrouble::login_refused;
-  for (const Sign& sign : kSigns)
-    if (said.find(sign.words) != std::string::npos) return sign.trouble;
+  if (const auto telling = telling_words(exit_code, words)) return telling->trouble;
   if (exit_code == kNoSuchProgram || exit_code == kNotExecutable) return HostTrouble::no_weft;
   if (exit_code == kSshFailed) return HostTrouble::unreachable;
   return HostTrouble::bad_answer;
+}
+
+std::string_view telling_line(std::optional<int> exit_code, std::string_view words) {
+  const auto trimmed = [](std::string_view text) {
+    while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+    return text;
+  };
+  words = trimmed(words);
+  const auto telling = telling_words(exit_code, words);
+  const auto begin = words.rfind('\n', telling ? telling->at : std::string_view::npos) + 1;
+  return trimmed(words.substr(begin, words.find('\n', begin) - begin));
 }
 
 FoundTrouble silence_finding(const AskedHost& host, const DoctorExpectations& expectations) {

@@ -196,6 +196,33 @@ TEST(WhySilent, TheShellsWordsTellAMissingFileFromOneThatMayNotRun) {
   EXPECT_EQ(why_silent(std::nullopt, ""), HostTrouble::bad_answer);
 }
 
+TEST(WhySilent, ALoginThatIsRefusedIsNoHostThatIsAway) {
+  const std::string adopted =
+      "Access denied by pam_slurm_adopt: you have no active jobs on this node\nConnection closed by "
+      "10.0.0.1\n";
+  EXPECT_EQ(why_silent(255, adopted), HostTrouble::login_refused);
+  const std::string expired = "Password change required but no TTY available.\n";
+  EXPECT_EQ(why_silent(1, expired), HostTrouble::login_refused);
+  for (const auto& [words, helps] : {std::pair(adopted, "salloc"), {expired, "passwd"}}) {
+    DoctoredFleet fleet;
+    fleet.hosts[3].report.reset();
+    fleet.hosts[3].silence = HostTrouble::login_refused;
+    fleet.hosts[3].words = telling_line(255, words);
+    const auto report = fleet.examined();
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_THAT(report.findings[0].remedy, HasSubstr(helps)) << "a key does not help there";
+  }
+}
+
+TEST(WhySilent, TheLineThatTellsItIsItsEvidence) {
+  EXPECT_EQ(telling_line(64, "weft: unknown command 'doctor-report'\ntry: weft --help\n"),
+            "weft: unknown command 'doctor-report'");
+  EXPECT_EQ(telling_line(255, "Welcome\nroot@a: Permission denied (publickey).\r\nbye\n"),
+            "root@a: Permission denied (publickey).");
+  EXPECT_EQ(telling_line(1, "one\ntwo\n\n"), "two");
+  EXPECT_EQ(telling_line(1, "\n"), "");
+}
+
 /// Each host's NICs have addresses: 10.NIC.0.HOST.
 DoctoredFleet addressed_fleet() {
   DoctoredFleet fleet;

@@ -66,6 +66,26 @@ TEST(LldpcliJson, ANeighbourWithoutANameIsARemarkAndAnEmptyTableNone) {
   EXPECT_THAT(read(R"({"lldp": {}})").cables, IsEmpty());
 }
 
+TEST(LldpcliJson, ANeighbourThatIsAStationAndNothingElseIsAHost) {
+  const auto list = read(R"({"lldp": {"interface": {"p1": {"chassis": {"host1": {
+      "capability": {"type": "Station", "enabled": true}}}, "port": {"descr": "eth2"}}}}})");
+  EXPECT_THAT(list.hosts, ElementsAre("host1"));
+}
+
+TEST(LldpcliJson, TwoNeighboursOfOneNameAreARemarkAndOneByTwoCablesIsNone) {
+  const auto spine_at = [](const char* port, const char* id) {
+    return fmt::format(R"({{"{}": {{"chassis": {{"spine1": {{"id": {{"type": "mac", "value": "{}"}}}}}},
+        "port": {{"id": {{"type": "ifname", "value": "{}"}}}}}}}})",
+                       port, id, port);
+  };
+  const auto table = [&](const char* id) {
+    return read(fmt::format(R"({{"lldp": {{"interface": [{}, {}]}}}})", spine_at("p1", "02:77:00:00:00:01"),
+                            spine_at("p2", id)));
+  };
+  EXPECT_THAT(table("02:77:00:00:00:02").remarks, ElementsAre(HasSubstr("two neighbours are called spine1")));
+  EXPECT_THAT(table("02:77:00:00:00:01").remarks, IsEmpty());
+}
+
 TEST(LldpcliJson, HalfOfADumpIsRefusedWithItsFile) {
   EXPECT_THAT(refusal(R"({"lldp": {"interface": {"p1": {"chas)"), HasSubstr("leaf1.json: not JSON"));
 }
