@@ -16,6 +16,8 @@ constexpr std::size_t kBatch = 32;  // frames of one send at high pace: enough t
 constexpr double kSinglePace = 20'000;
 constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);  // how late a stop may be seen
 constexpr Nanoseconds kCatchUp = std::chrono::milliseconds(5);     // of lost time that may be sent at once
+// So long a busy peer's echoes are waited for; who asks for the answers allows for some seconds more.
+constexpr Nanoseconds kMaxLate = std::chrono::seconds(2);
 constexpr Nanoseconds kQueueFull =
     std::chrono::microseconds(200);  // before a full transmit queue is tried again
 
@@ -132,16 +134,24 @@ class Exchange {
     if (blocked_) return now + kQueueFull;
     fill(1);
     if (!queue_.empty()) return std::min(pacer_.next(), now + kStopCheck);
-    const auto end = last_sent_ + request_.pace.answer_wait;
+    // Of a peer that is late the echoes come one after the other: as long as they do, more may come.
+    const auto latest = std::clamp(last_answer_, last_sent_, last_sent_ + kMaxLate);
+    const auto end = latest + request_.pace.answer_wait;
     if (!book_.settled() && now < end) return std::min(end, now + kStopCheck);
+    // What came while this host did not let the prober run is unread, and no loss.
+    if (!book_.settled() && (looked_ < end || came_)) return now;
     return book_.again() ? std::optional(now) : std::nullopt;
   }
 
   Result<void> take_answers(Nanoseconds until) {
+    looked_ = context_.port.now();
     WEFT_TRY(const auto arrivals, context_.port.receive(until));
+    came_ = !arrivals.empty();
     for (const auto& arrival : arrivals)
-      if (const auto answer = read_answer(arrival.frame, context_.nic, context_.secrets))
+      if (const auto answer = read_answer(arrival.frame, context_.nic, context_.secrets)) {
         book_.answered(*answer, arrival.at);
+        last_answer_ = context_.port.now();
+      }
     return {};
   }
 
@@ -155,6 +165,9 @@ class Exchange {
   std::vector<std::optional<std::uint32_t>> first_psns_;  // by spec, from its first probe on
   std::uint16_t identification_;
   Nanoseconds last_sent_{};
+  Nanoseconds last_answer_{};
+  Nanoseconds looked_{};  // when the port was asked last what came
+  bool came_ = false;     // it had something
   bool blocked_ = false;
 };
 

@@ -28,6 +28,7 @@ constexpr Nanoseconds kSwitchOver = minutes(2);
 /// The keys of 3,072 hosts with 8 NICs are up to 190 MB of text: a tick tells them to a few. Agents go on to
 /// the next epoch by themselves, and answer for the one before (kEpochOverlap) until all have heard of it.
 constexpr int kRenewalsATick = 8;
+constexpr Nanoseconds kUnexplainedFor = minutes(10);
 constexpr std::uint32_t kFresh = 5;  // probes of the last seconds by which something is known of a channel
 
 }  // namespace
@@ -53,7 +54,8 @@ Watcher::Era::Era(const Fabric& fabric, const Tolerance& tolerance, StandingPlan
       since(now),
       sums(plan, version, now),
       looker(fabric, plan, tolerance),
-      looked(scales().size(), now) {}
+      looked(scales().size(), now),
+      unexplained(scales().size(), false) {}
 
 Watcher::Watcher(const Fabric& fabric, WatcherOptions options)
     : fabric_(&fabric),
@@ -216,14 +218,15 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
     const auto left_out = era.looker.leave_out(i == 0 ? book_.told_of(sums.from) : told_of(sums.from), sums);
     const bool of_delays = i == kOfDelays;
     if (sums.lost.empty() && !of_delays) {
-      unexplained_ = false;
+      era.unexplained[i] = false;
       continue;
     }
     const LookAnswer answer =
         era.looker.look(sums, scale.every, {hosts, told_until(), left_out}, of_delays ? &era.sums : nullptr);
     if (i == 0)
       for (const NodeId host : answer.unreachable) agents_[host.value()].unreachable = now;
-    unexplained_ = answer.everywhere;
+    era.unexplained[i] =
+        answer.everywhere || !answer.disbelieved.empty() || answer.account.lost.unexplained > 0;
     book_.see(answer.findings, sums.from, {now, wall});
     if (of_delays) book_.see_in_time(answer.findings, sums.from);
   }
@@ -262,13 +265,21 @@ WatchActions Watcher::tick(Nanoseconds now, Nanoseconds wall) {
   return actions;
 }
 
+/// Losses of the last minutes that no finding explains; those of hours ago are no news of now.
+bool Watcher::is_unexplained() const {
+  if (!era_) return false;
+  for (std::size_t i = 0; i < scales().size(); ++i)
+    if (era_->unexplained[i] && scales()[i].span <= kUnexplainedFor) return true;
+  return false;
+}
+
 Verdict Watcher::verdict_of(const WatchState& state) const {
   Verdict worst = Verdict::healthy;
   for (const Incident& incident : state.incidents)
     worst = std::max(worst, incident.state == IncidentState::suspected ? Verdict::unknown : incident.verdict);
   const auto is_known = [](const ChannelState& channel) { return channel.covered && channel.fresh; };
   const bool known = !state.channels.empty() && std::ranges::all_of(state.channels, is_known);
-  if (!known || unexplained_) worst = std::max(worst, Verdict::unknown);
+  if (!known || is_unexplained()) worst = std::max(worst, Verdict::unknown);
   return worst;
 }
 

@@ -94,6 +94,7 @@ class Watcher {
     PathSums sums;
     Looker looker;
     std::vector<Nanoseconds> looked;  // by scale
+    std::vector<bool> unexplained;    // by scale: its last look found losses that nothing explains
     Era(const Fabric& fabric, const Tolerance& tolerance, StandingPlan its, PlanVersion number,
         StandingEnds where, Nanoseconds now);
   };
@@ -106,6 +107,7 @@ class Watcher {
   std::vector<ChannelId> told_of(Nanoseconds from) const;
   void assign(WatchActions& actions, Nanoseconds now);
   void note_presence(Nanoseconds now);
+  bool is_unexplained() const;
   Verdict verdict_of(const WatchState& state) const;
 
   const Fabric* fabric_;
@@ -121,7 +123,6 @@ class Watcher {
   Nanoseconds bus_away_ = -std::chrono::hours(1);  // when it last was
   std::uint64_t windows_ = 0, path_windows_ = 0, version_ = 0;
   bool map_again_ = false;
-  bool unexplained_ = false;  // in the last look of some scale
 };
 
 }  // namespace weft::watch

@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "probes/engine/dpdk/dpdk_device.hpp"
 #include "tests/places.hpp"
 #include "tests/support/router_chain.hpp"
 
@@ -73,6 +74,33 @@ TEST_F(DpdkEngineTest, OpensAndClosesInOneProcessFromManyThreadsAndLeavesTheirCp
       EXPECT_EQ(tallies->at(0).answered, 50u) << round;
     }).join();
   }
+}
+
+TEST_F(DpdkEngineTest, APortTellsWhatNobodyHasReadYet) {
+  ASSERT_TRUE(open(2)) << "DPDK starts";
+  const auto device = [&] {
+    const InNamespace here(chain_->name("h2"));
+    const nic::HostNic nic{.interface = "r2", .address = RouterChain::address(2, false)};
+    return dpdk::DpdkDevice::open(
+        *dpdk::DpdkLibrary::load(kModule),
+        *dpdk::device_for(*dpdk::parse_dpdk_arguments(dpdk::kUsualArguments), nic.interface), nic,
+        *nic::look_up_nic(nic));
+  }();
+  ASSERT_TRUE(device) << device.error().message;
+  const auto ports = (*device)->ports();
+  const auto past = ports.responder->now();
+  while (!ports.responder->receive(past)->empty())
+    ;  // neighbours ask for addresses
+  EXPECT_FALSE(ports.responder->has_unread());
+  const auto sender = open(1);
+  ASSERT_TRUE(sender) << sender.error().message;
+  ASSERT_TRUE((*sender)->ping(ping(BatchId(1), 10, 5000), {}));
+  EXPECT_TRUE(ports.responder->has_unread());
+  std::size_t read = 0;
+  for (auto came = ports.responder->receive(past); !came->empty(); came = ports.responder->receive(past))
+    read += came->size();
+  EXPECT_EQ(read, 10u);
+  EXPECT_FALSE(ports.responder->has_unread());
 }
 
 TEST_F(DpdkEngineTest, WhatFindsNoPlaceInTheRingIsCountedAsDroppedHere) {

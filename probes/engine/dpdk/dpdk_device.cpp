@@ -39,6 +39,14 @@ bool wait_for(std::span<pollfd> ready, Nanoseconds until) {
   return ::ppoll(ready.data(), ready.size(), &time, nullptr) > 0;
 }
 
+/// The sockets of a device in a list that wait_for takes.
+template <class Sockets>
+std::span<pollfd> to_be_polled(const Sockets& sockets, std::span<pollfd> list) {
+  const auto count = std::min(sockets.size(), list.size());
+  for (std::size_t i = 0; i < count; ++i) list[i] = {.fd = sockets[i], .events = POLLIN, .revents = 0};
+  return list.first(count);
+}
+
 /// Whether this process may hold so many bytes in memory more than it does: the driver's rings are locked
 /// there.
 bool may_lock(std::size_t bytes) {
@@ -117,6 +125,7 @@ class DpdkDevice::Port final : public datapath::PacketPort {
     return std::span<const datapath::Arrival>(arrivals_).first(held_.size());
   }
   std::uint64_t overruns() override { return role_ == Role::sender ? 0 : device_->overruns(role_); }
+  bool has_unread() const override { return role_ != Role::sender && device_->has_unread(role_); }
 
  private:
   std::shared_ptr<DpdkDevice> device_;
@@ -254,10 +263,7 @@ Result<void> DpdkDevice::poll_until(Nanoseconds until) {
     if (left_in_ring_) until = std::min(until, steady_now() + kFlushAgain);
   }
   std::array<pollfd, kMaxQueues> ready;
-  const auto& sockets = sockets_.descriptors();
-  const auto count = std::min(sockets.size(), ready.size());
-  for (std::size_t i = 0; i < count; ++i) ready[i] = {.fd = sockets[i], .events = POLLIN, .revents = 0};
-  const auto waited = std::span(ready).first(count);
+  const auto waited = to_be_polled(sockets_.descriptors(), ready);
   if (!wait_for(waited, until)) return {};
   if (std::ranges::any_of(waited, [](const pollfd& p) { return (p.revents & POLLERR) != 0; }))
     WEFT_TRY_VOID(sockets_.check());
@@ -272,6 +278,13 @@ bool DpdkDevice::is_full_of_unread() {
     const std::lock_guard lock(inbox.mutex);
     return inbox.frames.size() + kBatch > kMaxUnread && inbox.read_at >= since;
   });
+}
+
+bool DpdkDevice::has_unread(Role role) {
+  Inbox& own = inboxes_[static_cast<std::size_t>(role)];
+  if (const std::lock_guard lock(own.mutex); !own.frames.empty()) return true;
+  std::array<pollfd, kMaxQueues> ready;
+  return wait_for(to_be_polled(sockets_.descriptors(), ready), Nanoseconds(0));
 }
 
 /// Sorts in what the device has; how many frames came. Only whoever holds `polled_` calls this.

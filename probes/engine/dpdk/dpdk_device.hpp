@@ -60,6 +60,8 @@ class DpdkDevice : public std::enable_shared_from_this<DpdkDevice> {
   Result<void> poll_until(Nanoseconds until);
   static void wait_at(Inbox& inbox, Nanoseconds until);
   bool is_full_of_unread();
+  /// For a reader: in its inbox, or not sorted yet, which may be another's. Any thread.
+  bool has_unread(Role role);
   std::size_t poll();
   void sort_in(std::span<const WeftDpdkFrame> came);
   void wake_other(Role role);

@@ -158,6 +158,55 @@ TEST_P(ProberTest, APingCountsWhatCameBackOnce) {
   EXPECT_NEAR(static_cast<double>((*tallies)[0].rtt->p50.count()), 80e3, 1e3);
 }
 
+TEST_P(ProberTest, EchoesOfALatePeerAreWaitedForAsLongAsTheyCome) {
+  Nanoseconds late{};
+  wire.homeward = [&](Frame frame) {
+    wire.inject(std::move(frame), late += std::chrono::milliseconds(150));
+    return Frames{};
+  };
+  const auto tallies = prober.ping(bench.ping(10), {});
+  ASSERT_TRUE(tallies);
+  EXPECT_EQ((*tallies)[0].answered, 10u);
+}
+
+TEST_P(ProberTest, EchoesWithoutEndDoNotKeepIt) {
+  wire.homeward = [&](Frame frame) {
+    for (int i = 1; i < 200; ++i) wire.inject(frame, std::chrono::milliseconds(100) * i);
+    return Frames{};
+  };
+  auto request = bench.ping(2);
+  request.specs[0].count = 1;
+  request.specs.push_back(request.specs[0]);
+  int sent = 0;
+  wire.outward = [&](Frame frame) { return sent++ == 0 ? Frames{std::move(frame)} : Frames{}; };
+  const auto began = wire.now();
+  ASSERT_TRUE(prober.ping(request, {}));
+  EXPECT_LT(wire.now() - began, std::chrono::seconds(3));
+}
+
+/// A wire whose host does not let the prober run for a second behind its tenth probe.
+class StalledWire : public FakeWire {
+ public:
+  using FakeWire::FakeWire;
+  Result<std::span<const Arrival>> receive(Nanoseconds until) override {
+    auto came = FakeWire::receive(until);
+    if (sent().size() == 10 && !std::exchange(stalled_, true)) let_pass(std::chrono::seconds(1));
+    return came;
+  }
+
+ private:
+  bool stalled_ = false;
+};
+
+TEST(Prober, WhatCameWhileItsHostWasLateIsNoLoss) {
+  StalledWire wire(kSecrets, false, 3);
+  Prober prober(wire, wire, wire.nic(), kSecrets, PortId(1));
+  wire.hop_time = std::chrono::milliseconds(20);
+  const auto tallies = prober.ping(Bench(false).ping(10), {});
+  ASSERT_TRUE(tallies);
+  EXPECT_EQ((*tallies)[0].answered, 10u);
+}
+
 TEST_P(ProberTest, ALostEchoIsNotAnsweredAndNotSentAgain) {
   int echoes = 0;
   wire.homeward = [&](Frame frame) { return ++echoes % 4 == 0 ? Frames{} : Frames{frame}; };
