@@ -38,13 +38,18 @@ using CellUnits = std::map<Cell, Units>;
 
 Result<CellUnits> units_of(std::span<const Run> runs, Design design) {
   CellUnits found;
-  for (std::size_t i = 0; i < runs.size(); ++i)
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto at = found.begin();  // both are in order, and runs mostly have the same cells
     for (const auto& [cell, value] : runs[i].cells) {
       if (!is_comparable(value.number))
         return fail(ErrorKind::invalid_input, "{}: a value of {}: only finite values above zero compare",
                     runs[i].name, value.number);
-      found.try_emplace(cell, runs.size()).first->second[i] = {std::log(value.number), value.grain};
+      while (at != found.end() && at->first < cell) ++at;
+      if (at == found.end() || at->first != cell) at = found.try_emplace(at, cell, runs.size());
+      at->second[i] = {std::log(value.number), value.grain};
+      ++at;
     }
+  }
   if (design == Design::runs) return found;
   for (auto& [cell, units] : found) units = blocks_of(units);
   return found;
@@ -62,6 +67,7 @@ std::size_t halves(std::span<const Run> runs) {
 /// A job of it ended early. Other works may be in other files.
 bool is_incomplete(const Run& run, const CellUnits& side) {
   if (run.empty_tables > 0) return true;
+  if (run.cells.size() == side.size()) return false;  // it has all cells of its side
   std::set<std::vector<std::string>> works;
   for (const auto& [cell, value] : run.cells) works.insert(cell.work);
   return std::ranges::any_of(side, [&](const auto& entry) {

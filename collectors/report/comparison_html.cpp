@@ -114,8 +114,12 @@ void put_reasons(Text& out, const ComparedRuns& runs) {
   for (const auto& [cell, reasons] : all) {
     put(out, "<details{}><summary>{}: {}</summary>\n", is_first ? " open" : "",
         escaped(cell_name(cell->cell)), escaped(cell_verdict(*cell, runs.comparison.settings.design)));
-    fmt::format_to(std::back_inserter(out), "{}", layers_chart(*reasons));
-    put_layers_table(out, *reasons);
+    if (reasons->asked) {
+      put(out, "<p>{}</p>\n", escaped(asked_text(*reasons->asked)));
+    } else {
+      fmt::format_to(std::back_inserter(out), "{}", layers_chart(*reasons));
+      put_layers_table(out, *reasons);
+    }
     put(out, "</details>\n");
     if (const auto* layer = is_first ? main_layer(*reasons) : nullptr) {
       const bool b_is_worse = compare::better_side(cell->cell.metric, cell->ratio()) == 'A';
