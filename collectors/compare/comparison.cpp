@@ -6,6 +6,7 @@
 #include <set>
 
 #include "collectors/compare/effect.hpp"
+#include "collectors/compare/size_regime.hpp"
 
 namespace weft::compare {
 namespace {
@@ -215,6 +216,12 @@ std::vector<std::string> remarks_on(std::span<const Run> a, std::span<const Run>
   if (const auto of_a = mtus(a), of_b = mtus(b); !of_a.empty() && !of_b.empty() && of_a != of_b)
     remarks.push_back(
         fmt::format("MTUs differ: A {}, B {}", fmt::join(of_a, " and "), fmt::join(of_b, " and ")));
+  constexpr std::size_t kMaxRegimes = 8;
+  const auto regimes = size_regimes(a, b);
+  for (std::size_t i = 0; i < std::min(regimes.size(), kMaxRegimes); ++i)
+    remarks.push_back(to_string(regimes[i]));
+  if (regimes.size() > kMaxRegimes)
+    remarks.push_back(fmt::format("and {} works more", regimes.size() - kMaxRegimes));
   if (design == Design::runs) return remarks;
   for (const auto& [name, runs] : {std::pair('A', a), std::pair('B', b)})
     if (const std::size_t count = halves(runs); count > 0)
