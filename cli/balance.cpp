@@ -1,4 +1,5 @@
 // weft balance: a path, and where a path map tells it a label, for every QP of a job.
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,8 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
+#include "cli/report_html.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "topology/base/readable.hpp"
@@ -146,6 +149,7 @@ OptionParser balance_options() {
   add_balance_options(parser.options(Group::how));
   add_place_options(parser.options(Group::job));
   add_rows_option(parser.options(Group::output));
+  add_html_option(parser.options(Group::output));
   parser.either({"lab"}, {"fabric"});
   parser.command_line_only({"run", "fail"});
   return parser;
@@ -158,6 +162,12 @@ int balance_command(const Arguments& arguments) {
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
   if (values->count("lab") + values->count("fabric") != 1)
     return report({ErrorKind::usage, "give either --fabric FABRIC.yaml or --lab=NAME"});
+  constexpr std::array kFiles{"html"};
+  constexpr std::array kRead{"fabric", "flows", "paths", "previous", "avoid", "diagnosis"};
+  if (const auto apart = check_output_files(*values, kFiles, kRead); !apart) return report(apart.error());
+  for (const char* name : {"run", "place"})
+    if (values->count("html") && values->count(name))
+      return report({ErrorKind::usage, fmt::format("--html shows an assignment: leave out --{}", name)});
   return values->count("lab") ? balance_lab(*values) : balance_fabric(*values);
 }
 

@@ -8,6 +8,7 @@
 #include "balancer/assign/ecmp_spread.hpp"
 #include "balancer/assign/label_bound.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/report_html.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/path_table.hpp"
@@ -183,6 +184,12 @@ int answer_balance(const Fabric& fabric, const BalanceOptions& options,
     case OutputFormat::csv:
       fmt::print("{}", files::csv_text(rows_of(fabric, demand, assignment)));
       break;
+  }
+  if (options.html) {
+    const auto json = assignment_json(fabric, demand, assignment, options.asked.refused, stamp_now(),
+                                      ecmp_spread(fabric, demand, options.assign));
+    if (const auto written = write_html(options.html, json, &fabric); !written)
+      return report(written.error());
   }
   return print_unassigned(options.asked, assignment) > 0 ? kExitDegraded : kExitHealthy;
 }

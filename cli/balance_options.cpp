@@ -113,6 +113,7 @@ Result<BalanceOptions> read_balance_options(const Fabric& fabric, const po::vari
   WEFT_TRY(auto asked, read_demand(fabric, values));
   BalanceOptions options{.asked = std::move(asked)};
   WEFT_TRY(options.output, read_output_format(values));
+  options.html = text_option(values, "html");
   options.assign.qps = values["qps"].as<std::uint32_t>();
   if (options.assign.qps < 1 || options.assign.qps > assign::kMaxQps)
     return fail(ErrorKind::usage, "--qps {}: expected 1 to {}", options.assign.qps, assign::kMaxQps);

@@ -17,6 +17,7 @@ struct BalanceOptions {
   std::optional<PathMap> paths = {};
   std::optional<std::vector<std::vector<assign::KeptQp>>> previous = {};
   OutputFormat output = OutputFormat::table;
+  std::optional<std::string> html = {};  // a file for the report
 };
 
 /// What a blacklist (weft.blacklist/1, or entries of a ledger, /2) says not to use. Errors: as those of its

@@ -6,14 +6,17 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <optional>
 
 #include "cli/exit_status.hpp"
 #include "collectors/compare/recorded_run.hpp"
 #include "collectors/report/comparison_report.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/os/child_process.hpp"
+#include "topology/os/orphans.hpp"
 
 namespace weft::cli {
 namespace {
@@ -22,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr Bytes kMaxRunFile{256 << 20};  // of one sweep: 100,000 flows have 30 MB
 constexpr Bytes kMaxWords{1 << 20};
-constexpr std::size_t kWordsShown = 300;
+constexpr Bytes kMaxOutput{1'000'000'000};  // of one benchmark, on the disk
+constexpr std::int64_t kWordsShown = 300;
 constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(50);
 constexpr auto kGrace = std::chrono::seconds(15);  // a sweep ends its agents first
 
@@ -52,14 +56,31 @@ void remove_files(const RunFiles& files) {
     fs::remove(file, ignored);
 }
 
-/// The last words of a run that failed, on one line.
-std::string last_words(const fs::path& errors) {
-  const auto text = files::read_text_file(errors, kMaxWords);
-  if (!text || text->empty()) return "it said nothing";
-  std::string words = text->size() > kWordsShown ? text->substr(text->size() - kWordsShown) : *text;
+std::string end_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::int64_t>(stream.tellg());
+  if (!stream || size <= 0) return {};
+  std::string words(static_cast<std::size_t>(std::min<std::int64_t>(size, kWordsShown)), '\0');
+  stream.seekg(-static_cast<std::int64_t>(words.size()), std::ios::end);
+  stream.read(words.data(), static_cast<std::streamsize>(words.size()));
   while (!words.empty() && words.back() == '\n') words.pop_back();
   std::ranges::replace(words, '\n', ';');
   return outside_text(words);
+}
+
+/// The last words of a run that failed, on one line: many programs tell their troubles on stdout.
+std::string last_words(const RunFiles& files) {
+  if (const auto words = end_of(files.errors); !words.empty()) return words;
+  const auto words = end_of(files.output);
+  return words.empty() ? "it said nothing" : "it printed: " + words;
+}
+
+bool is_too_large(const RunFiles& files) {
+  std::error_code error;
+  return std::ranges::any_of(std::array{&files.output, &files.errors}, [&](const fs::path* file) {
+    const auto size = fs::file_size(*file, error);
+    return !error && size > static_cast<std::uintmax_t>(kMaxOutput.count());
+  });
 }
 
 std::vector<std::string> words_of(const BlockPlan& plan, const ComparedSide& side, const RunFiles& files,
@@ -80,20 +101,20 @@ bool succeeded(const BlockPlan& plan, const os::ExitStatus& status) {
 
 enum class RunEnd { done, interrupted };
 
-Result<RunEnd> run_process(const BlockPlan& plan, const ComparedSide& side, const std::string& name,
-                           std::size_t seed, std::stop_token stop) {
-  const RunFiles files = files_of(plan.directory, name);
-  const auto unfinished = files_of(plan.directory, "unfinished");
-  remove_files(unfinished);
+/// Its files are those of `unfinished`.
+Result<RunEnd> run_child(const BlockPlan& plan, const ComparedSide& side, const RunFiles& unfinished,
+                         std::size_t seed, std::stop_token stop) {
   WEFT_TRY(auto child, os::ChildProcess::start({.argv = words_of(plan, side, unfinished, seed),
                                                 .env = side.env,
                                                 .output = os::ToFile{unfinished.output},
                                                 .errors = os::ToFile{unfinished.errors},
                                                 .own_session = true}));
   std::optional<os::ExitStatus> ended;
-  for (Nanoseconds waited{}; !ended && waited < plan.run_limit && !stop.stop_requested();
+  bool too_large = false;
+  for (Nanoseconds waited{}; !ended && !too_large && waited < plan.run_limit && !stop.stop_requested();
        waited += kBetweenLooks) {
     WEFT_TRY(ended, child.wait_for(kBetweenLooks));
+    too_large = is_too_large(unfinished);
   }
   if (!ended) {
     child.send_signal_to_group(SIGTERM);
@@ -102,11 +123,38 @@ Result<RunEnd> run_process(const BlockPlan& plan, const ComparedSide& side, cons
     // Before it is waited for: what it started and left behind would disturb the next run.
     child.send_signal_to_group(SIGKILL);
     if (stop.stop_requested()) return RunEnd::interrupted;
-    return fail(ErrorKind::timeout, "{}: no end within {}", side.name, to_string(plan.run_limit));
+    if (!too_large)
+      return fail(ErrorKind::timeout, "{}: no end within {}", side.name, to_string(plan.run_limit));
   }
+  if (too_large)
+    return fail(ErrorKind::invalid_input, "{}: it printed more than {}: {}", side.name, readable(kMaxOutput),
+                last_words(unfinished));
   if (!succeeded(plan, *ended))
-    return fail(ErrorKind::absent, "{}: {}: {}", side.name, os::to_string(*ended),
-                last_words(unfinished.errors));
+    return fail(ErrorKind::absent, "{}: {}: {}", side.name, os::to_string(*ended), last_words(unfinished));
+  return RunEnd::done;
+}
+
+/// What a benchmark leaves behind would disturb the next run, which is of the other side.
+void end_orphans(os::Orphans& orphans, char side, std::vector<std::string>& remarks) {
+  auto names = orphans.end();
+  if (names.empty()) return;
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  auto remark = fmt::format("runs of {} left processes behind, which were ended: {}", side,
+                            outside_text(fmt::format("{}", fmt::join(names, ", "))));
+  if (std::ranges::find(remarks, remark) == remarks.end()) remarks.push_back(std::move(remark));
+}
+
+Result<RunEnd> run_process(const BlockPlan& plan, bool is_b, const std::string& name, std::size_t seed,
+                           std::vector<std::string>& remarks, std::stop_token stop) {
+  const RunFiles files = files_of(plan.directory, name);
+  const auto unfinished = files_of(plan.directory, "unfinished");
+  remove_files(unfinished);
+  os::Orphans orphans;
+  const auto end = run_child(plan, is_b ? plan.b : plan.a, unfinished, seed, stop);
+  if (plan.is_benchmark) end_orphans(orphans, is_b ? 'B' : 'A', remarks);
+  if (!end) return pass_on(end);
+  if (*end == RunEnd::interrupted) return RunEnd::interrupted;
   for (const auto& [from, to] :
        {std::pair(unfinished.output, files.output), std::pair(unfinished.errors, files.errors),
         std::pair(unfinished.observations, files.observations),
@@ -158,18 +206,19 @@ bool is_there(const BlockPlan& plan, const std::string& name) {
 
 /// The four runs, in the order of kOrder; nothing where it was interrupted.
 Result<std::optional<std::array<ReadRun, 4>>> try_block(const BlockPlan& plan, std::size_t block,
-                                                        const OnRun& on_run, std::stop_token stop) {
+                                                        const OnRun& on_run,
+                                                        std::vector<std::string>& remarks,
+                                                        std::stop_token stop) {
   std::array<ReadRun, 4> runs;
   // A part of a block that was interrupted is not close in time to the rest of it.
   const bool is_whole =
       std::ranges::all_of(kOrder, [&](Place place) { return is_there(plan, name_of(block, place)); });
   for (std::size_t i = 0; i < kOrder.size(); ++i) {
     const auto name = name_of(block, kOrder[i]);
-    const ComparedSide& side = kOrder[i].is_b ? plan.b : plan.a;
     if (!is_whole) {
       on_run(block, kOrder[i].is_b ? "B" : "A");
       const std::size_t seed = 2 * block + (i < 2 ? 0 : 1);
-      WEFT_TRY(const RunEnd end, run_process(plan, side, name, seed, stop));
+      WEFT_TRY(const RunEnd end, run_process(plan, kOrder[i].is_b, name, seed, remarks, stop));
       if (end == RunEnd::interrupted) return std::optional<std::array<ReadRun, 4>>();
     }
     WEFT_TRY(runs[i], read_run(plan, name));
@@ -209,7 +258,7 @@ Result<BlockEnd> run_block(const BlockPlan& plan, std::size_t number, BlockRuns&
                            std::stop_token stop) {
   std::string trouble;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    auto block = try_block(plan, number, on_run, stop);
+    auto block = try_block(plan, number, on_run, runs.remarks, stop);
     if (block && !*block) return BlockEnd::interrupted;
     if (block) {
       add_block(std::move(**block), runs);

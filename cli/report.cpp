@@ -1,13 +1,19 @@
 #include "cli/report.hpp"
 
+#include <array>
 #include <chrono>
 
 #include "cli/exit_status.hpp"
+#include "cli/output_files.hpp"
 #include "cli/plan.hpp"
+#include "cli/report_html.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/history_report.hpp"
 #include "collectors/store/watch_store.hpp"
+#include "collectors/web/report_page.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/files/file_text.hpp"
 #include "topology/files/time_span.hpp"
 
 namespace weft::cli {
@@ -18,7 +24,8 @@ constexpr const char* kExamples =
     "  weft report --db watch.db --since 90d --link leaf1--spine2\n"
     "  weft report --db watch.db --since 90d -o csv > rma.csv\n"
     "  weft report --db watch.db --since 90d --rates rates.json   # which fail again and again\n"
-    "  weft report --db watch.db --since 24h -o json\n";
+    "  weft report --db watch.db --since 24h -o json\n"
+    "  weft report sweep.json --html sweep.html --fabric fabric.yaml\n";
 
 enum class Format { table, json, csv };
 
@@ -101,18 +108,45 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
   return history;
 }
 
+constexpr Bytes kMaxDocument{512 << 20};  // of a sweep of 24,576 NICs: 30 MB
+
+/// A document as a page: nothing is read of a database.
+Result<void> write_document_page(const po::variables_map& values) {
+  constexpr std::array kFiles{"html"};
+  constexpr std::array kRead{"document", "fabric"};
+  for (const char* name : {"db", "link", "rates", "suspicions"})
+    if (values.count(name))
+      return fail(ErrorKind::usage, "--{} is of a watcher's database: leave it out, or the document", name);
+  if (!values.count("html"))
+    return fail(ErrorKind::usage, "--html FILE is missing: where the report of the document is to stand");
+  WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
+  const auto file = values["document"].as<std::string>();
+  std::optional<files::FabricFile> fabric;
+  if (const auto path = text_option(values, "fabric")) {
+    WEFT_TRY(fabric, load_fabric_file(*path));
+  }
+  WEFT_TRY(const auto text, files::read_text_file(file, kMaxDocument));
+  WEFT_TRY(const auto page, web::report_page(text, outside_text(file), fabric ? &fabric->fabric : nullptr));
+  return files::write_text_file(values["html"].as<std::string>(), page);
+}
+
 }  // namespace
 
 OptionParser report_options() {
   OptionParser parser(
-      "weft report --db FILE [--since 7d] [--link LINK] [--rates FILE] [-o table|json|csv]",
+      "weft report (--db FILE [--since 7d] [--link LINK] [--rates FILE] [-o table|json|csv] | DOCUMENT.json "
+      "--html PAGE.html [--fabric FABRIC.yaml])",
       "What 'weft watch' kept: incidents of the last days, and which cables were at fault, how "
       "often and for how long.\nOf one link also what was probed and lost over it. The watcher may "
       "be running. csv has the cables\nalone, one a line with its evidence, for who repairs or "
-      "replaces them.",
+      "replaces them.\nWith a document (of any command's -o json or --save) instead: that as a page to look "
+      "at, one file\nthat opens without a server.",
       kExamples);
-  parser.options().add_options()("db", po::value<std::string>()->value_name("FILE"),
-                                 "the database of the watcher")(
+  parser.options().add_options()("document", po::value<std::string>()->value_name("FILE"),
+                                 "a JSON document of weft, for --html")(
+      "fabric", po::value<std::string>()->value_name("FILE"),
+      "the fabric of the document, to be drawn whole")("db", po::value<std::string>()->value_name("FILE"),
+                                                       "the database of the watcher")(
       "since", po::value<std::string>()->value_name("TIME")->default_value("7d"),
       "how far back: 90m, 24h, 7d")("link", po::value<std::string>()->value_name("LINK"),
                                     "of one link (leaf1--spine2), host or switch alone")(
@@ -123,6 +157,9 @@ OptionParser report_options() {
       .add_options()("output,o",
                      po::value<std::string>()->value_name("table|json|csv")->default_value("table"),
                      "table for people, json for programs, csv of cables");
+  add_html_option(parser.options(Group::output));
+  parser.positional("document", 1);
+  parser.either({"document", "fabric", "html"}, {"db"});
   return parser;
 }
 
@@ -131,6 +168,14 @@ int report_command(const Arguments& arguments) {
   const auto values = parser.parse(arguments);
   if (!values) return report(values.error());
   if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  if (values->count("document")) {
+    const auto written = write_document_page(*values);
+    return written ? kExitHealthy : report(written.error());
+  }
+  for (const char* name : {"html", "fabric"})
+    if (values->count(name))
+      return report(
+          {ErrorKind::usage, fmt::format("--{} is of a document: weft report FILE.json --html PAGE", name)});
   const auto format = read_format(*values);
   if (!format) return report(format.error());
   const auto history = read_history(*values);

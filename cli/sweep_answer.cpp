@@ -12,6 +12,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output_files.hpp"
+#include "cli/report_html.hpp"
 #include "cli/stamp.hpp"
 #include "cli/verdict_output.hpp"
 #include "probes/run/agent_options.hpp"
@@ -24,7 +25,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::array kFiles{"save", "paths", "observations", "metrics-file", "plot"};
+constexpr std::array kFiles{"save", "html", "paths", "observations", "metrics-file", "plot"};
 constexpr std::array kRead{"fabric", "flows", "measured"};
 
 /// Of more than what the observations say: who got how much of a pattern, what queue pairs measured.
@@ -71,6 +72,8 @@ void add_answer_options(po::options_description& options) {
   add_progress_option(options);
   options.add_options()("save", po::value<std::string>()->value_name("FILE"),
                         "write the JSON document to a file too")(
+      "html", po::value<std::string>()->value_name("FILE"),
+      "write a report to look at: one file, which opens without a server")(
       "paths", po::value<std::string>()->value_name("FILE"), "write the path map (weft.pathmap/1) to a file")(
       "observations", po::value<std::string>()->value_name("FILE"),
       "write the observations (JSON Lines) to a file, for weft diagnose");
@@ -105,6 +108,9 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
         save("paths", [&] { return path_map_json(fabric, sweep.learner().path_map(), stamp); }),
         save("observations", [&] { return files::observation_lines(fabric, sweep.observations()); })})
     if (!saved) return cli::report(saved.error());
+  if (const auto html = text_option(values, "html"))
+    if (const auto written = write_html(html, diagnosis_json(document), &fabric); !written)
+      return cli::report(written.error());
   return interrupted ? kExitInterrupted : exit_status(report.diagnosis.verdict);
 }
 

@@ -14,6 +14,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
+#include "cli/report_html.hpp"
 #include "cli/simulate_infiniband.hpp"
 #include "cli/time_limit.hpp"
 #include "cli/trace_answer.hpp"
@@ -309,6 +310,7 @@ OptionParser trace_options() {
   parser.positional("src", 1);
   parser.positional("dst", 1);
   add_rows_option(parser.options(Group::output));
+  add_html_option(parser.options(Group::output));
   parser.either({"lab"}, {"fabric", "simulate", "hash"});
   return parser;
 }

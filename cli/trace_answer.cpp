@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/exit_status.hpp"
+#include "cli/report_html.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/audit_json.hpp"
@@ -30,6 +31,11 @@ int print_audit(const Fabric& fabric, const session::TraceScript& script, const 
   fmt::print("{}", words.output == OutputFormat::json
                        ? audit_json(fabric, learner.table(), audit, stamp_now())
                        : audit_table(fabric, learner.table(), audit, terminal_columns()));
+  if (words.html)
+    if (const auto written =
+            write_html(words.html, audit_json(fabric, learner.table(), audit, stamp_now()), &fabric);
+        !written)
+      return report(written.error());
   const bool known = audit.queue_pairs > 0 && (!audit.move || audit.move->moved > 0);
   return script.troubles().empty() && !script.why_cut_short() && known ? kExitHealthy : kExitUnknown;
 }

@@ -1,9 +1,11 @@
 #include "cli/trace_words.hpp"
 
+#include <array>
 #include <utility>
 
 #include "cli/agent_arguments.hpp"
 #include "cli/cluster_arguments.hpp"
+#include "cli/output_files.hpp"
 #include "cli/time_limit.hpp"
 
 namespace weft::cli {
@@ -53,6 +55,11 @@ Result<TraceWords> read_trace_words(const po::variables_map& values) {
     return fail(ErrorKind::usage, "-o {}: an audit is a table or json", values["output"].as<std::string>());
   if (audit.queue_pairs == 0 && !values["exchange"].defaulted())
     return fail(ErrorKind::usage, "--exchange is how audited queue pairs find their peers: add --audit N");
+  if (audit.queue_pairs == 0 && values.count("html"))
+    return fail(ErrorKind::usage, "--html shows an audit: add --audit N");
+  constexpr std::array kFiles{"html"};
+  constexpr std::array kRead{"fabric"};
+  WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
   WEFT_TRY(const auto limit, read_time_limit(values));
   const session::MapOrder map{.all_labels = values.count("map") != 0};
   if (map.all_labels && (audit.queue_pairs > 0 || !values["labels"].defaulted()))
@@ -82,7 +89,8 @@ Result<TraceWords> read_trace_words(const po::variables_map& values) {
                     *hash,
                     engine,
                     std::move(dpdk_args),
-                    every_path};
+                    every_path,
+                    text_option(values, "html")};
 }
 
 void choose_engine(run::AgentSite& site, const TraceWords& words) {

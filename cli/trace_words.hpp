@@ -24,7 +24,8 @@ struct TraceWords {
   routing::HashOptions hash = {};                        // of a simulation
   std::optional<run::EngineKind> engine = std::nullopt;  // raw or dpdk; absent: auto
   std::string dpdk_args = {};
-  bool every_path = false;  // src and dst are lists
+  bool every_path = false;                         // src and dst are lists
+  std::optional<std::string> html = std::nullopt;  // of an audit: a file for the report
 };
 
 /// Error: usage, naming the option and what it takes.

@@ -6,21 +6,12 @@
 #include <cmath>
 
 #include "balancer/reliability/plan.hpp"
+#include "topology/base/html_page.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/xml_text.hpp"
 
 namespace weft::reliability {
 namespace {
-
-constexpr std::string_view kStyle =
-    "body{font:15px/1.5 system-ui,sans-serif;color:#1b232c;max-width:60em;margin:1.5em auto;padding:0 1em}"
-    "h1{font-size:1.25em;border-left:8px solid "
-    "#0b62a8;padding-left:.6em}h2{font-size:1.05em;margin-top:1.8em}"
-    "table{border-collapse:collapse}td,th{padding:.15em 1.2em .15em 0;text-align:left;border-bottom:1px "
-    "solid "
-    "#d5dbe1}td.n,th.n{text-align:right}th,.faint{color:#5b6672}svg{vertical-align:middle}";
-// Of kStyle: the page's policy allows this one alone. A test in a browser holds both together.
-constexpr std::string_view kStyleHash = "P9pVO+AbyyZZKts0cjvgCafCrEc5qznNyEpRKldZqvc=";
 
 constexpr double kBar = 240;  // pixels
 
@@ -50,7 +41,7 @@ std::string bar_cell(double mean, double low, double high, const char* colour) {
       "height=\"10\" fill=\"{2}\"/>",
       kBar + 2, at(mean), colour);
   if (high > low)
-    text += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"7\" y2=\"7\" stroke=\"#1b232c\"/>", at(low),
+    text += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"7\" y2=\"7\" class=\"whisker\"/>", at(low),
                         at(high));
   return text + "</svg></td>";
 }
@@ -80,7 +71,8 @@ std::string step_curve(const Plan& plan) {
     add(alone, 1 - poisson_at_most(spares, plan.hosts_out));
   }
   std::string text = fmt::format(
-      "<svg id=\"spares\" width=\"{:.0f}\" height=\"{:.0f}\" font-size=\"12\" role=\"img\"><title>Restarts "
+      "<svg id=\"spares\" class=\"curve\" width=\"{:.0f}\" height=\"{:.0f}\" font-size=\"12\" "
+      "role=\"img\"><title>Restarts "
       "that lack "
       "a host, by number of spares</title>\n",
       kLeft + kWidth + 60, kTop + kHeight + 40);
@@ -225,11 +217,8 @@ std::string shelf_part(const Plan& plan) {
 }  // namespace
 
 std::string plan_html(const Plan& plan) {
-  std::string text = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
-      "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{}'\">\n"
-      "<title>Plan of {}</title>\n<style>{}</style></head><body>\n<h1>{}</h1>\n",
-      kStyleHash, harmless(plan.fabric), kStyle, harmless(plan_sentence(plan)));
+  std::string text = html_head("Plan of " + plan.fabric);
+  text += fmt::format("<h1>{}</h1>\n", harmless(plan_sentence(plan)));
   text += spares_part(plan) + causes_part(plan) + time_part(plan) +
           gains_part("What to improve first: 10 % less of", plan.improvements) +
           gains_part("What if", plan.what_ifs) + sweeps_part(plan) + blast_part(plan) + shelf_part(plan);
@@ -238,8 +227,10 @@ std::string plan_html(const Plan& plan) {
             fmt::format("<p>{}</p>\n", harmless(fmt::format("{}.", fmt::join(plan.differs, "; "))));
   text += heading("Guesses") +
           fmt::format("<p>{}</p>\n", harmless(fmt::format("{}.", fmt::join(plan.guesses, "; "))));
-  return text + fmt::format("<p class=\"faint\">Fabric {}, {} histories, seed {}.</p>\n</body></html>\n",
-                            harmless(plan.fabric), plan.histories, plan.seed);
+  return text +
+         fmt::format("<p class=\"faint\">Fabric {}, {} histories, seed {}.</p>\n", harmless(plan.fabric),
+                     plan.histories, plan.seed) +
+         std::string(kHtmlEnd);
 }
 
 }  // namespace weft::reliability

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "collectors/compare/effect.hpp"
+#include "collectors/compare/size_regime.hpp"
 
 namespace weft::compare {
 namespace {
@@ -38,13 +39,18 @@ using CellUnits = std::map<Cell, Units>;
 
 Result<CellUnits> units_of(std::span<const Run> runs, Design design) {
   CellUnits found;
-  for (std::size_t i = 0; i < runs.size(); ++i)
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto at = found.begin();  // both are in order, and runs mostly have the same cells
     for (const auto& [cell, value] : runs[i].cells) {
       if (!is_comparable(value.number))
         return fail(ErrorKind::invalid_input, "{}: a value of {}: only finite values above zero compare",
                     runs[i].name, value.number);
-      found.try_emplace(cell, runs.size()).first->second[i] = {std::log(value.number), value.grain};
+      while (at != found.end() && at->first < cell) ++at;
+      if (at == found.end() || at->first != cell) at = found.try_emplace(at, cell, runs.size());
+      at->second[i] = {std::log(value.number), value.grain};
+      ++at;
     }
+  }
   if (design == Design::runs) return found;
   for (auto& [cell, units] : found) units = blocks_of(units);
   return found;
@@ -62,6 +68,7 @@ std::size_t halves(std::span<const Run> runs) {
 /// A job of it ended early. Other works may be in other files.
 bool is_incomplete(const Run& run, const CellUnits& side) {
   if (run.empty_tables > 0) return true;
+  if (run.cells.size() == side.size()) return false;  // it has all cells of its side
   std::set<std::vector<std::string>> works;
   for (const auto& [cell, value] : run.cells) works.insert(cell.work);
   return std::ranges::any_of(side, [&](const auto& entry) {
@@ -209,6 +216,12 @@ std::vector<std::string> remarks_on(std::span<const Run> a, std::span<const Run>
   if (const auto of_a = mtus(a), of_b = mtus(b); !of_a.empty() && !of_b.empty() && of_a != of_b)
     remarks.push_back(
         fmt::format("MTUs differ: A {}, B {}", fmt::join(of_a, " and "), fmt::join(of_b, " and ")));
+  constexpr std::size_t kMaxRegimes = 8;
+  const auto regimes = size_regimes(a, b);
+  for (std::size_t i = 0; i < std::min(regimes.size(), kMaxRegimes); ++i)
+    remarks.push_back(to_string(regimes[i]));
+  if (regimes.size() > kMaxRegimes)
+    remarks.push_back(fmt::format("and {} works more", regimes.size() - kMaxRegimes));
   if (design == Design::runs) return remarks;
   for (const auto& [name, runs] : {std::pair('A', a), std::pair('B', b)})
     if (const std::size_t count = halves(runs); count > 0)

@@ -17,6 +17,22 @@ namespace {
 /// A share of which the denominator is smaller is all noise.
 constexpr double kMinLogRatio = 1e-6;
 
+/// Rates of one work that are closer are one: they round.
+constexpr double kSameRate = 0.01;
+
+/// By cell of flows what they asked for, the mean over runs.
+std::map<Cell, double> asked_by(std::span<const MeasuredRun> runs) {
+  std::map<Cell, std::pair<double, double>> sums;  // with the number of runs
+  for (const MeasuredRun& run : runs)
+    for (const auto& [cell, rate] : flow_cells(run, wanted_of(run))) {
+      auto& [sum, count] = sums[cell];
+      sum += rate, ++count;
+    }
+  std::map<Cell, double> means;
+  for (const auto& [cell, sum] : sums) means[cell] = sum.first / sum.second;
+  return means;
+}
+
 /// Of one pair of runs and one cell, as logarithms: what was measured, what all layers together take away,
 /// and each alone.
 struct Gone {
@@ -204,8 +220,15 @@ std::vector<Reasons> reasons_of(std::span<const MeasuredRun> a, std::span<const 
     for (const NamedPlace& place : named_places(runs))
       places.emplace_back(layer_of(place),
                           fmt::format("{}: {} ({})", side, place.place, to_string(place.cause)));
+  const auto asked_a = asked_by(a), asked_b = asked_by(b);
   std::vector<Reasons> reasons;
   for (const auto& [cell, all] : gone) {
+    const auto of_a = asked_a.find(cell), of_b = asked_b.find(cell);
+    if (of_a != asked_a.end() && of_b != asked_b.end() &&
+        advantage(of_b->second / of_a->second) > kSameRate) {
+      reasons.push_back({.cell = cell, .layers = {}, .asked = std::pair(of_a->second, of_b->second)});
+      continue;
+    }
     if (all.empty()) continue;  // the model has no such cell, as of 99th percentiles
     reasons.push_back(reasons_for(cell, all, comparison.settings.level()));
     for (LayerShare& share : reasons.back().layers)

@@ -41,6 +41,8 @@ struct Reasons {
   std::vector<LayerShare> layers;  // the largest share first
   double joint = 0;
   double unexplained = 1;
+  /// What a flow of A and of B asked for (bits per second), where that differs: then no layer has a share.
+  std::optional<std::pair<double, double>> asked = std::nullopt;
 };
 
 /// What the runs of one side named, and in how many of them.
@@ -55,7 +57,8 @@ struct NamedPlace {
 std::vector<NamedPlace> named_places(std::span<const MeasuredRun> runs);
 
 /// For each cell whose difference is proven, in the order of the comparison. Runs are taken as blocks: the
-/// runs 2k-1 and 2k of both sides; as many on both.
+/// runs 2k-1 and 2k of both sides; as many on both. Where the sides asked for different rates, what their
+/// flows got is no fault of a layer: no share is told.
 std::vector<Reasons> reasons_of(std::span<const MeasuredRun> a, std::span<const MeasuredRun> b,
                                 const Comparison& comparison);
 

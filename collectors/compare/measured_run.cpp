@@ -75,6 +75,13 @@ std::vector<double> delivered_of(const MeasuredRun& run) {
   return rates;
 }
 
+std::vector<double> wanted_of(const MeasuredRun& run) {
+  std::vector<double> rates;
+  rates.reserve(run.flows.size());
+  for (const MeasuredFlow& flow : run.flows) rates.push_back(flow.wanted);
+  return rates;
+}
+
 Run run_of(const MeasuredRun& run) {
   Run cells{.name = run.name, .cells = {}, .mtus = {}, .remarks = {}};
   const auto put = [&](const std::map<Cell, double>& all) {

@@ -77,6 +77,7 @@ std::map<Cell, double> trip_cells(const MeasuredRun& run, std::span<const double
 /// Medians of round trips alone, as they were measured.
 std::vector<double> medians_of(const MeasuredRun& run);
 std::vector<double> delivered_of(const MeasuredRun& run);
+std::vector<double> wanted_of(const MeasuredRun& run);
 
 /// The run as cells: those above, and 99th percentiles of paths with packets enough.
 Run run_of(const MeasuredRun& run);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "collectors/compare/recorded_json.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/whole_number.hpp"
 
@@ -70,6 +71,14 @@ bool has_prefixed_header(std::string_view line) {
 }  // namespace
 
 Result<void> RecordedRunReader::take(std::string_view piece) {
+  if (const auto first = piece.find_first_not_of(" \t\r\n"); !form_ && first != std::string_view::npos)
+    form_ = piece[first] == '{' ? Form::json : Form::tables;
+  if (form_ == Form::json) {
+    if (document_.size() + piece.size() > kMaxDocument)
+      return fail(ErrorKind::invalid_input, "{}: a document of more than {} bytes", run_.name, kMaxDocument);
+    document_.append(piece);
+    return {};
+  }
   while (!piece.empty()) {
     const auto end = piece.find('\n');
     const auto part = piece.substr(0, end);
@@ -94,6 +103,7 @@ Result<void> RecordedRunReader::take(std::string_view piece) {
 }
 
 Result<Run> RecordedRunReader::finish() && {
+  if (form_ == Form::json) return read_recorded_json(std::move(run_.name), document_);
   // A row without its line end may lack the last digits of its last number.
   if (const auto words = words_of(rest_); layout_ && !words.empty() && size_of(words[0]) && !short_row_)
     short_row_ = line_ + 1;

@@ -1,8 +1,10 @@
 // A recorded run, read piece by piece: the text that nccl-tests, perftest or the OSU micro-benchmarks
 // printed, with other lines before, between and after. Memory is bounded whatever the size of the text: a
-// reader holds 2,000,000 values and 20,000 cells at most, a run one value a cell.
+// reader holds 2,000,000 values and 20,000 cells at most, a run one value a cell. A text that begins with a
+// brace is a JSON document (recorded_json.hpp), of which it holds 64 MiB.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,8 +49,12 @@ class RecordedRunReader {
   Cell cell_of(const TableLayout::Measured& column, const Words& words) const;
   void remark(std::size_t line, std::string text);
 
+  enum class Form { tables, json };
+
   Run run_;
-  std::string rest_;  // of a line whose end has not come
+  std::optional<Form> form_;  // as its first character says
+  std::string document_;      // JSON, whole
+  std::string rest_;          // of a line whose end has not come
   std::size_t line_ = 0;
   std::map<Cell, std::vector<Value>> values_;
   std::size_t count_ = 0;  // of values

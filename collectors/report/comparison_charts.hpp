@@ -1,11 +1,9 @@
 // Charts of a comparison as SVG, in the classes of the report's style sheet. Functions of values.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "collectors/report/comparison_report.hpp"
-#include "topology/model/fabric.hpp"
 
 namespace weft::report {
 
@@ -17,10 +15,5 @@ std::string blocks_chart(const compare::CellResult& cell, double margin);
 
 /// The shares of the layers of one cell, with their intervals.
 std::string layers_chart(const compare::Reasons& reasons);
-
-/// The fabric as the packets of these runs crossed it: nodes by how far from the hosts their channels lie.
-/// Absent: no run has paths, or it has more than `most` links.
-std::optional<Fabric> crossed_fabric(std::string_view name, std::span<const compare::MeasuredRun> runs,
-                                     std::size_t most);
 
 }  // namespace weft::report

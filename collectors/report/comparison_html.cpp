@@ -7,8 +7,11 @@
 
 #include "collectors/report/comparison_charts.hpp"
 #include "collectors/report/comparison_reasons.hpp"
+#include "collectors/report/crossed_fabric.hpp"
+#include "collectors/report/document_charts.hpp"
 #include "collectors/report/fabric_drawing.hpp"
 #include "collectors/report/words.hpp"
+#include "topology/base/html_page.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/xml_text.hpp"
 #include "topology/files/json_text.hpp"
@@ -24,47 +27,6 @@ using Text = files::JsonText;
 constexpr std::size_t kMaxDrawnCells = 200;  // the table has all
 constexpr std::size_t kMaxTimelines = 8;     // of the greatest effects
 constexpr std::size_t kMaxDrawnLinks = 600;  // beyond it lines are a blot
-
-// One line a rule. A change of a byte changes the hash below, which a test holds against it.
-constexpr std::string_view kStyle =
-    R"(:root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--soft:#5b6570;--line:#d4d9df;--band:#e3ebf3;--equal:#0072b2;--differs:#c44f00;--open:#6b7280}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e9ed;--paper:#16191d;--soft:#a3adb8;--line:#3a424b;--band:#25303b;--equal:#56b4e9;--differs:#ff9a4d;--open:#a3adb8}}
-body{margin:0 auto;padding:24px;max-width:960px;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
-h1{font-size:22px;line-height:1.35;margin:0 0 8px}
-h2{font-size:17px;margin:32px 0 8px;border-bottom:1px solid var(--line)}
-.verdict{display:inline-block;padding:2px 10px;border:2px solid;border-radius:4px;font-weight:700;text-transform:uppercase}
-.soft{color:var(--soft)}
-table{border-collapse:collapse;width:100%;font-size:13px}
-th,td{text-align:left;padding:3px 8px;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-details{margin:8px 0}
-summary{cursor:pointer}
-summary:focus-visible{outline:2px solid var(--equal)}
-.chart{width:100%;height:auto;display:block}
-.chart text{font:12px system-ui,sans-serif;fill:var(--ink)}
-.name{text-anchor:end}
-.tick{text-anchor:middle}
-.band{fill:var(--band)}
-.grid{stroke:var(--line)}
-.interval{stroke-width:3}
-line.equal{stroke:var(--equal)}
-line.differs{stroke:var(--differs)}
-line.undecided{stroke:var(--open)}
-circle.equal{fill:var(--equal)}
-path.differs{fill:var(--differs)}
-rect.undecided{fill:var(--paper);stroke:var(--open);stroke-width:2}
-b.equal,.verdict.equal{color:var(--equal)}
-b.differs,.verdict.differs{color:var(--differs)}
-b.undecided,.verdict.undecided{color:var(--open)}
-.bar{fill:var(--equal)}
-.rest{fill:var(--open)}
-.whisker{stroke:var(--ink);stroke-width:2}
-.dot{fill:var(--ink)}
-.trace{fill:none;stroke:var(--soft)}
-.drawing{overflow-x:auto;background:#fff;border:1px solid var(--line)}
-@media print{body{max-width:none;padding:0}details>*{display:block}h2{break-after:avoid}.chart,.drawing{break-inside:avoid}}
-)";
-constexpr std::string_view kStyleHash = "sha256-a8C1FF9iRrN/sJeQAOK0YwX+8aX5GnUduvPfr+Jw2Ok=";
 
 std::string escaped(std::string_view text) { return xml_escaped(outside_text(text)); }
 
@@ -114,8 +76,12 @@ void put_reasons(Text& out, const ComparedRuns& runs) {
   for (const auto& [cell, reasons] : all) {
     put(out, "<details{}><summary>{}: {}</summary>\n", is_first ? " open" : "",
         escaped(cell_name(cell->cell)), escaped(cell_verdict(*cell, runs.comparison.settings.design)));
-    fmt::format_to(std::back_inserter(out), "{}", layers_chart(*reasons));
-    put_layers_table(out, *reasons);
+    if (reasons->asked) {
+      put(out, "<p>{}</p>\n", escaped(asked_text(*reasons->asked)));
+    } else {
+      fmt::format_to(std::back_inserter(out), "{}", layers_chart(*reasons));
+      put_layers_table(out, *reasons);
+    }
     put(out, "</details>\n");
     if (const auto* layer = is_first ? main_layer(*reasons) : nullptr) {
       const bool b_is_worse = compare::better_side(cell->cell.metric, cell->ratio()) == 'A';
@@ -185,6 +151,34 @@ void put_blocks(Text& out, const ComparedRuns& runs) {
   }
 }
 
+/// The values of a cell's runs, A's and B's, of the cells that differ most.
+void put_quantiles(Text& out, const ComparedRuns& runs) {
+  std::vector<const CellResult*> cells;
+  for (const CellResult& cell : runs.comparison.cells)
+    if (std::min(cell.a.units, cell.b.units) >= compare::kMinUnits) cells.push_back(&cell);
+  if (cells.empty()) return;
+  std::ranges::stable_sort(cells, std::greater(),
+                           [](const CellResult* cell) { return compare::advantage(cell->ratio()); });
+  cells.resize(std::min(cells.size(), kMaxTimelines));
+  put(out, "<h2>Quantile functions of the runs</h2>\n");
+  for (const CellResult* cell : cells) {
+    const auto values = [&](std::span<const compare::Run> side) {
+      std::vector<double> all;
+      for (const compare::Run& run : side)
+        if (const auto at = run.cells.find(cell->cell); at != run.cells.end())
+          all.push_back(at->second.number);
+      return all;
+    };
+    put(out, "<details{}><summary>{}</summary>\n", cell == cells.front() ? " open" : "",
+        escaped(cell_name(cell->cell)));
+    out.append(quantile_chart(cell->cell.metric == compare::Metric::time
+                                  ? "share of runs that took no longer; seconds"
+                                  : "share of runs that got no more; bits per second",
+                              {{"A", values(runs.a)}, {"B", values(runs.b)}}));
+    put(out, "</details>\n");
+  }
+}
+
 void put_remarks(Text& out, const ComparedRuns& runs) {
   const auto remarks = comparison_remarks(runs);
   if (remarks.empty()) return;
@@ -195,19 +189,9 @@ void put_remarks(Text& out, const ComparedRuns& runs) {
 
 }  // namespace
 
-std::string_view report_style() { return kStyle; }
-std::string_view report_style_hash() { return kStyleHash; }
-
 std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp& stamp) {
   Text out;
-  put(out,
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; img-src "
-      "data:; base-uri "
-      "'none'; form-action 'none'\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>weft compare: {}</title>\n"
-      "<link rel=\"icon\" href=\"data:,\">\n<style>{}</style></head>\n<body>\n",
-      kStyleHash, compare::to_string(runs.comparison.decision()), kStyle);
+  out.append(html_head(fmt::format("weft compare: {}", compare::to_string(runs.comparison.decision()))));
   put_heading(out, runs);
   if (runs.fabrics && !runs.fabrics->of_b.empty()) put_reasons(out, runs);
   put_cells(out, runs);
@@ -217,9 +201,10 @@ std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp
     put_drawing(out, 'B', runs.fabrics->b, runs.fabrics->of_b, runs.fabrics->named_b);
   }
   put_blocks(out, runs);
+  put_quantiles(out, runs);
   put_remarks(out, runs);
-  put(out, "<p class=\"soft\">weft {}, {}</p>\n</body></html>\n", stamp.tool_version,
-      to_string(stamp.generated_at));
+  put(out, "<p class=\"soft\">weft {}, {}</p>\n", stamp.tool_version, to_string(stamp.generated_at));
+  out.append(kHtmlEnd);
   return fmt::to_string(out);
 }
 

@@ -12,8 +12,4 @@ namespace weft::report {
 /// escaped; the page's policy lets no script and no request be.
 std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp& stamp);
 
-/// The style sheet, whose SHA-256 the policy names.
-std::string_view report_style();
-std::string_view report_style_hash();
-
 }  // namespace weft::report

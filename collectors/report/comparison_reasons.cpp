@@ -75,6 +75,7 @@ std::string named_text(char side, const std::vector<NamedPlace>& places, std::si
 }
 
 std::string layers_text(const CellResult& cell, const Reasons& reasons) {
+  if (reasons.asked) return fmt::format("{}: {}", cell_name(cell.cell), asked_text(*reasons.asked));
   std::vector<std::string> parts;
   for (const LayerShare& share : reasons.layers) {
     if (std::abs(share.share) < kMinTold) continue;
@@ -116,6 +117,12 @@ std::string share_text(const LayerShare& share) {
                      rounded(share.interval->second));
 }
 
+std::string asked_text(std::pair<double, double> asked) {
+  return fmt::format("a flow of A asked for {}, one of B for {}: no layer is blamed. Ask both for the same",
+                     cell_value(compare::Metric::bandwidth, asked.first),
+                     cell_value(compare::Metric::bandwidth, asked.second));
+}
+
 std::string place_text(const NamedPlace& place, std::size_t runs) {
   return fmt::format("{} ({}{}; in {} of {} runs)", place.place, to_string(place.cause), value_text(place),
                      place.runs, runs);
@@ -130,7 +137,9 @@ const LayerShare* main_layer(const Reasons& reasons) {
 std::string main_reason(const compare::Comparison& comparison, const ComparedFabrics& fabrics) {
   const CellResult* worst = worst_cell(comparison, fabrics);
   if (!worst) return "";
-  const LayerShare* layer = main_layer(*reasons_of(fabrics, worst->cell));
+  const Reasons* reasons = reasons_of(fabrics, worst->cell);
+  if (reasons->asked) return "; they were asked for different rates";
+  const LayerShare* layer = main_layer(*reasons);
   if (!layer) return named_alone(worse_side(*worst), fabrics);
   return fmt::format("; mostly by {}{}", to_string(layer->layer),
                      layer->places.empty() ? "" : ", " + joined(layer->places, ", "));
@@ -171,6 +180,7 @@ void add_reasons(const ComparedFabrics& fabrics, files::DocumentTree& tree) {
                    {"layers", std::move(layers)},
                    {"joint", reasons.joint},
                    {"unexplained", reasons.unexplained}});
+    if (reasons.asked) all.back()["asked"] = {{"a", reasons.asked->first}, {"b", reasons.asked->second}};
   }
   for (const std::string& remark : fabrics.remarks) tree["remarks"].push_back(remark);
 }

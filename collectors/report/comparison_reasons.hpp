@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "collectors/report/comparison_report.hpp"
 #include "topology/files/json_text.hpp"
@@ -24,6 +25,8 @@ void add_reasons(const ComparedFabrics& fabrics, files::DocumentTree& tree);
 std::string share_text(const compare::LayerShare& share);
 /// "leaf1--spine2 (rate, 48 % left)", with the runs that named it.
 std::string place_text(const compare::NamedPlace& place, std::size_t runs);
+/// What the flows of A and of B asked for (bits per second), where it is not the same.
+std::string asked_text(std::pair<double, double> asked);
 /// The layer that most of a cell's difference goes to; none where no interval tells it from nothing.
 const compare::LayerShare* main_layer(const compare::Reasons& reasons);
 

@@ -181,6 +181,32 @@ TEST(CompareRun, WhatARunThatWasEndedLeavesBehindIsEndedToo) {
   EXPECT_FALSE(runs()) << "it would disturb the next run";
 }
 
+TEST(CompareRun, ABenchmarkThatFailsIsQuotedFromItsOutputWhereItsErrorsAreEmpty) {
+  const Directory directory;
+  const auto outcome = run(directory, "120", {"--blocks", "3"}, "echo no device mlx5_9; exit 3");
+  EXPECT_EQ(outcome.status, 69);
+  EXPECT_THAT(outcome.err, HasSubstr("exit status 3: it printed: no device mlx5_9"));
+}
+
+TEST(CompareRun, ABenchmarkThatPrintsWithoutEndIsEnded) {
+  const Directory directory;
+  const auto outcome =
+      run(directory, "120", {"--blocks", "3"}, "truncate -s 2G /proc/self/fd/1; sleep 60; echo $BASE");
+  EXPECT_GE(outcome.status, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("it printed more than 1 GB"));
+}
+
+TEST(CompareRun, WhatARunLeavesBehindInASessionOfItsOwnIsEndedAndTold) {
+  const Directory directory;
+  const auto outcome = run(directory, "120", {"--blocks", "3", "--run-limit", "5s"},
+                           (std::string(kBenchmark) + "; setsid -f sleep 301").c_str());
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("runs of A left processes behind, which were ended: s"));
+  EXPECT_THAT(outcome.out, HasSubstr("runs of B left"));
+  const auto left = os::run_program({"pgrep", "-f", "^sleep 301"}, "", std::chrono::seconds(5));
+  EXPECT_TRUE(!left || left->empty()) << *left;
+}
+
 TEST(CompareRun, WhatMakesNoSenseIsRefused) {
   const auto refused = [](Arguments words) {
     words.insert(words.begin(), "run");

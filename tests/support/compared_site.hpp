@@ -126,13 +126,13 @@ struct ComparedSites {
   }
 };
 
-/// Twelve runs a side, six blocks. `of_run`: the noise that all of one run shares.
+/// Two runs a side and block. `of_run`: the noise that all of one run shares.
 inline ComparedSites compare_sites(ComparedSite site_a, ComparedSite site_b, SplitMix64& random,
-                                   double of_run = 0) {
+                                   double of_run = 0, int blocks = 6) {
   site_a.of_run = site_b.of_run = of_run;
   ComparedSites made;
   std::vector<compare::Run> a, b;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 2 * blocks; ++i) {
     made.a.push_back(site_a.run(random)), made.b.push_back(site_b.run(random));
     a.push_back(run_of(made.a.back())), b.push_back(run_of(made.b.back()));
   }

@@ -80,6 +80,25 @@ TEST(Layers, EachCauseAloneTakesTheLargestShare) {
   }
 }
 
+TEST(Layers, SidesThatAskForDifferentRatesBlameNoLayer) {
+  SplitMix64 random(4);
+  auto made = compare_sites({}, {}, random);
+  std::vector<compare::Run> a, b;
+  for (MeasuredRun& run : made.a) a.push_back(run_of(run));
+  for (MeasuredRun& run : made.b) {  // as with load=light against load=full
+    for (MeasuredFlow& flow : run.flows) flow.wanted *= 0.25, flow.delivered *= 0.25;
+    b.push_back(run_of(run));
+  }
+  made.reasons = reasons_of(made.a, made.b, *compare(a, b, {.design = Design::blocks}));
+  for (const char* word : {"slowest flow", "flow over 4 hops"}) {
+    const Reasons* reasons = made.find(word);
+    ASSERT_NE(reasons, nullptr) << word;
+    EXPECT_TRUE(reasons->layers.empty());
+    ASSERT_TRUE(reasons->asked);
+    EXPECT_NEAR(reasons->asked->second / reasons->asked->first, 0.25, 1e-6);
+  }
+}
+
 TEST(Layers, NothingIsExplainedWhereNothingDiffers) { EXPECT_TRUE(compared({}, {}).reasons.empty()); }
 
 TEST(Layers, WhatFewRunsNameIsNotNamed) {

@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "topology/base/html_page.hpp"
+
 namespace weft::report {
 namespace {
 
@@ -69,14 +71,14 @@ std::string html(const std::string& named, const std::string& side = "b.yaml") {
 
 TEST(ComparisonHtml, ThePolicyNamesTheHashOfTheStyleSheet) {
   std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
-  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(report_style().data()),
-                     report_style().size());
-  EXPECT_EQ(report_style_hash(), "sha256-" + base64(digest));
+  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(html_style().data()),
+                     html_style().size());
+  EXPECT_EQ(html_style_hash(), "sha256-" + base64(digest));
   const auto page = html("leaf1--spine1");
-  EXPECT_THAT(page, HasSubstr("style-src '" + std::string(report_style_hash()) + "'"));
+  EXPECT_THAT(page, HasSubstr("style-src '" + std::string(html_style_hash()) + "'"));
   EXPECT_THAT(page, HasSubstr("img-src data:"))
       << "for the empty icon: else the console tells of a violation";
-  EXPECT_THAT(page, HasSubstr("<style>" + std::string(report_style()) + "</style>"));
+  EXPECT_THAT(page, HasSubstr("<style>" + std::string(html_style()) + "</style>"));
 }
 
 TEST(ComparisonHtml, NothingRunsAndNothingIsAskedFor) {

@@ -1,0 +1,19 @@
+// The fabric of which measured runs tell, where its file is not at hand: what is drawn (fabric_drawing.hpp)
+// of two fabrics compared, and of a document alone. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "collectors/compare/measured_run.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft::report {
+
+/// The fabric as the packets of these runs crossed it: nodes by how far from the hosts their channels lie.
+/// Absent: no run has paths, or it has more than `most` links.
+std::optional<Fabric> crossed_fabric(std::string_view name, std::span<const compare::MeasuredRun> runs,
+                                     std::size_t most);
+
+}  // namespace weft::report

@@ -1,0 +1,207 @@
+// The script of a report: the fabric drawn and searched, the map of pairs, charts and tables as files. It stands in
+// the page itself and asks for nothing.
+import { fabricScene, nodeScene } from './graph.js';
+import { matrixScene, tilesOf } from './matrix.js';
+import { Model, Moment } from './model.js';
+import { readColours, signCanvas, words } from './signs.js';
+import { count, element } from './text.js';
+
+const kHints = 20;
+const kHeight = 520;
+const byId = (id) => document.getElementById(id);
+const data = JSON.parse(byId('data').textContent);
+const report = { drawnAt: 0 };
+globalThis.weftReport = report; // for tests and for who looks under the hood
+
+function save(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  element('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
+}
+
+const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const csv = (rows) => `${rows.map((row) => row.map((cell) => quoted(String(cell))).join(',')).join('\r\n')}\r\n`;
+
+function tip(event, text) {
+  const box = byId('tip');
+  box.hidden = !text;
+  if (!text) return;
+  box.textContent = text;
+  box.style.left = `${Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8)}px`;
+  box.style.top = `${event.clientY + 16}px`;
+}
+
+class FabricView {
+  constructor() {
+    this.model = new Model(data.layout);
+    this.moment = new Moment(this.model, data.state);
+    this.canvas = byId('view');
+    this.cursor = null;
+    byId('legend').replaceChildren(...['h', 'c', 'd', 'f', 'u', 'n'].map((letter) => element('span', {}, signCanvas(letter), words[letter].split(':')[0])),
+      element('span', {}, signCanvas('d', { suspected: true }), 'suspected'));
+    addEventListener('hashchange', () => this.follow());
+    addEventListener('resize', () => this.follow());
+    byId('up').addEventListener('click', () => this.go({}));
+    byId('search').addEventListener('submit', (event) => (event.preventDefault(), this.search(byId('find').value.trim())));
+    byId('find').addEventListener('input', () => this.hint(byId('find').value.trim()));
+    this.canvas.addEventListener('click', (event) => this.open(this.stopAt(event)));
+    this.canvas.addEventListener('mousemove', (event) => tip(event, this.tipOf(this.stopAt(event))));
+    this.canvas.addEventListener('mouseleave', (event) => tip(event, ''));
+    this.canvas.addEventListener('keydown', (event) => this.key(event));
+    addEventListener('keydown', (event) => {
+      if (event.key !== '/' || event.target.matches('input')) return;
+      event.preventDefault();
+      byId('find').focus();
+    });
+    this.follow();
+  }
+  go({ kind, id }) { location.hash = kind ? `${kind}=${encodeURIComponent(id)}` : ''; }
+  open(stop) { if (stop?.go) this.go(stop.go); }
+  stopAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    return this.scene.at(event.clientX - box.left, event.clientY - box.top);
+  }
+  key(event) {
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (step) this.cursor = this.scene.next(this.cursor, ...step);
+    else if (event.key === 'Enter') return this.open(this.cursor);
+    else if (event.key === 'Escape') return this.go({});
+    else return undefined;
+    event.preventDefault();
+    byId('place').textContent = this.cursor?.label ?? '';
+    return this.draw();
+  }
+  hint(text) {
+    const found = text ? this.model.names.filter((name) => name.includes(text)).slice(0, kHints) : [];
+    byId('names').replaceChildren(...found.map((name) => element('option', { value: name })));
+  }
+  search(text) {
+    if (!text) return;
+    const name = this.model.byName.has(text) ? text : this.model.names.find((each) => each.includes(text));
+    const link = this.model.findLink(text);
+    if (link >= 0) this.go({ kind: 'link', id: this.model.linkName(link) });
+    else if (name) this.go({ kind: 'node', id: name });
+    else byId('place').textContent = `There is no node and no link '${text}'.`;
+  }
+  tipOf(stop) {
+    if (!stop) return '';
+    const link = stop.go?.link;
+    return link === undefined ? stop.label : `${this.model.linkName(link)}: ${this.linkWords(link)}`;
+  }
+  linkWords(l) {
+    const [there, back] = [this.moment.channel(2 * l), this.moment.channel(2 * l + 1)].map((letter) => words[letter].split(':')[0]);
+    return there === back ? there : `${this.model.names[this.model.a[l]]} to ${this.model.names[this.model.b[l]]} ${there}, back ${back}`;
+  }
+  scened({ kind, id }, size) {
+    const { model } = this;
+    const link = kind === 'link' ? model.findLink(id) : -1;
+    const node = kind === 'node' ? model.byName.get(id) : link >= 0 ? model.lower(link) : undefined;
+    if (node !== undefined) return nodeScene(model, node, size);
+    const tiles = kind === 'pod' ? tilesOf(model, Number(id)) : [];
+    if (tiles.length) return matrixScene(model, tiles, { ...size, labels: true });
+    return model.x ? fabricScene(model, size) : matrixScene(model, tilesOf(model), { ...size, labels: false });
+  }
+  follow() {
+    if (!this.model.linkCount) return;
+    const [kind, ...rest] = decodeURIComponent(location.hash.slice(1)).split('=');
+    this.route = { kind, id: rest.join('=') };
+    this.scene = this.scened(this.route, { width: byId('frame').clientWidth - 4, height: kHeight });
+    this.scene.moment = this.moment;
+    this.cursor = null;
+    this.draw();
+    this.tell();
+    report.drawnAt ||= performance.now();
+    document.body.dataset.ready = location.hash.slice(1) || 'overview';
+  }
+  draw() { this.scene.draw(this.canvas, this.moment, this.cursor); }
+  // What is seen, in words: of a place what is at fault there.
+  tell() {
+    const { kind, id } = this.route;
+    const { model, moment } = this;
+    const link = kind === 'link' ? model.findLink(id) : -1;
+    const node = kind === 'node' ? model.byName.get(id) : undefined;
+    const links = link >= 0 ? [link] : node !== undefined ? model.linksOf[node] : moment.marked;
+    const bad = links.filter((l) => moment.of.has(l));
+    const head = link >= 0 ? `${model.linkName(link)}: ${this.linkWords(link)}` : node !== undefined ? `${id}: ${count(links.length)} cables` : kind === 'pod' ? `pod ${id}` : `${count(model.names.length)} nodes, ${count(model.linkCount)} cables`;
+    const lines = bad.slice(0, kHints).flatMap((l) => [...moment.of.get(l)].map((finding) =>
+      element('li', {}, element('a', { href: `#link=${encodeURIComponent(model.linkName(l))}` }, finding.place), `: ${finding.verdict}, ${finding.cause}${link >= 0 ? `; ${finding.evidence.join('; ')}` : ''}`)));
+    byId('place').replaceChildren(head, element('ul', {}, ...lines, bad.length > kHints ? element('li', {}, `and ${count(bad.length - kHints)} more`) : ''));
+  }
+}
+
+// Viridis (Smith and van der Walt, 2015), which the colour-blind can read: its lightness alone tells the order.
+const kStops = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+function shade(share) {
+  const at = Math.max(0, Math.min(1, share)) * (kStops.length - 1);
+  const low = Math.min(Math.floor(at), kStops.length - 2);
+  return `rgb(${kStops[low].map((from, i) => Math.round(from + (at - low) * (kStops[low + 1][i] - from))).join(',')})`;
+}
+
+class PairMap {
+  constructor({ names, cells }) {
+    Object.assign(this, { names, cells, size: Math.max(3, Math.min(18, Math.floor(860 / names.length))), at: new Map() });
+    for (const cell of cells) this.at.set(cell[0] * names.length + cell[1], cell);
+    this.canvas = byId('heat');
+    this.canvas.addEventListener('mousemove', (event) => tip(event, this.text(this.under(event))));
+    this.canvas.addEventListener('mouseleave', (event) => tip(event, ''));
+    new IntersectionObserver((seen, observer) => {
+      if (!seen.some((entry) => entry.isIntersecting)) return;
+      this.draw();
+      observer.disconnect();
+    }).observe(this.canvas);
+    byId('scale').append('0 %', element('canvas', { id: 'ramp', width: 120, height: 12 }), '100 % of its right; rows send, columns receive');
+    const ctx = byId('ramp').getContext('2d');
+    for (let x = 0; x < 120; ++x) ctx.fillStyle = shade(x / 119), ctx.fillRect(x, 0, 1, 12);
+    const rows = () => [['sends', 'receives', 'share', 'flows'], ...cells.map(([r, c, share, flows]) => [names[r], names[c], share, flows])];
+    byId('scale').append(element('button', { type: 'button', onclick: () => save('pairs.csv', 'text/csv', csv(rows())) }, 'CSV'),
+      element('button', { type: 'button', onclick: () => save('pairs.svg', 'image/svg+xml', this.svg()) }, 'SVG'));
+    this.canvas.width = this.canvas.height = names.length * this.size;
+  }
+  under(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const [column, row] = [event.clientX - box.left, event.clientY - box.top].map((at) => Math.floor(at / this.size));
+    return this.at.get(row * this.names.length + column);
+  }
+  text(cell) {
+    return cell ? `${this.names[cell[0]]} to ${this.names[cell[1]]}: ${(cell[2] * 100).toFixed(1)} % (the least of ${cell[3]})` : '';
+  }
+  draw() {
+    const ctx = this.canvas.getContext('2d');
+    for (const [row, column, share] of this.cells) {
+      ctx.fillStyle = shade(share);
+      ctx.fillRect(column * this.size, row * this.size, this.size, this.size);
+    }
+    document.body.dataset.pairs = 'drawn';
+  }
+  svg() {
+    const side = this.names.length * this.size;
+    const cells = this.cells.map(([row, column, share]) => `<rect x="${column * this.size}" y="${row * this.size}" width="${this.size}" height="${this.size}" fill="${shade(share)}"/>`);
+    return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}">${cells.join('')}</svg>\n`;
+  }
+}
+
+// A button for each chart and each table of the page.
+function addSaving() {
+  const button = (text, act) => element('button', { type: 'button', onclick: act }, text);
+  const style = document.querySelector('style').textContent;
+  document.querySelectorAll('svg').forEach((svg, i) => {
+    const act = () => {
+      const copy = svg.cloneNode(true);
+      copy.prepend(element('style', {}, style));
+      save(`chart-${i + 1}.svg`, 'image/svg+xml', new XMLSerializer().serializeToString(copy));
+    };
+    svg.after(element('div', { class: 'tools' }, button('SVG', act)));
+  });
+  document.querySelectorAll('table').forEach((table, i) => {
+    const rows = () => [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+    table.after(element('div', { class: 'tools' }, button('CSV', () => save(`table-${i + 1}.csv`, 'text/csv', csv(rows())))));
+  });
+}
+
+readColours();
+const view = data.layout ? new FabricView() : null;
+if (data.pairs) new PairMap(data.pairs);
+addSaving();
+for (const event of ['beforeprint', 'afterprint']) addEventListener(event, () => (readColours(), view?.draw()));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (readColours(), view?.draw()));
+report.ready = true;

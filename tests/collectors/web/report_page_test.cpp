@@ -1,0 +1,224 @@
+// Reports of documents: what stands in them, and what a reader of one sees in a real browser.
+#include "collectors/web/report_page.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/browser.hpp"
+#include "topology/files/diagnosis_document.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::web {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// A sweep's document of this fabric, with one cable that loses packets.
+std::string document(const Fabric& fabric, const std::string& link,
+                     const std::string& evidence = "24 of 2,468") {
+  files::DiagnosisDocument made;
+  made.fabric = fabric.name();
+  made.verdict = Verdict::degraded;
+  made.links.push_back({.link = link,
+                        .from = std::nullopt,
+                        .ends = std::nullopt,
+                        .verdict = Verdict::degraded,
+                        .cause = Cause::loss,
+                        .confidence = 0.9999,
+                        .evidence = {evidence}});
+  made.coverage.channels = fabric.channel_count();
+  made.coverage.probed = fabric.channel_count();
+  files::FlowsReport flows;
+  flows.pattern = LoadPattern::all_pairs;
+  for (std::size_t i = 0; i + 1 < std::min<std::size_t>(fabric.hosts().size(), 200); ++i)
+    flows.flows.push_back({.round = 0,
+                           .src = fabric.node(fabric.hosts()[i]).name,
+                           .dst = fabric.node(fabric.hosts()[i + 1]).name,
+                           .path = {},
+                           .wanted = Bandwidth::gbit(400),
+                           .delivered = Bandwidth::gbit(i == 0 ? 100 : 400),
+                           .qps = {}});
+  made.flows = flows;
+  return files::diagnosis_json(made);
+}
+
+Fabric small() {
+  return make_clos({.name = "fabric", .leaves = 4, .spines = 2, .hosts_per_leaf = 2}).value();
+}
+
+std::string page(const Fabric& fabric, const std::string& json) {
+  const auto made = report_page(json, "test.json", &fabric);
+  EXPECT_TRUE(made) << made.error().message;
+  return made.value_or("");
+}
+
+std::string refused(const std::string& json, const Fabric* fabric = nullptr) {
+  const auto made = report_page(json, "test.json", fabric);
+  EXPECT_FALSE(made);
+  return made ? "" : made.error().message;
+}
+
+TEST(ReportPage, VerdictFindingsAndTheStateOfEachChannelStandInIt) {
+  const Fabric fabric = small();
+  const auto html = page(fabric, document(fabric, "leaf1--spine2"));
+  EXPECT_LT(html.find("<span class=\"verdict degraded\">"), html.find("<h1>"));
+  EXPECT_LT(html.find("<h1>"), html.find("<h2>"));
+  EXPECT_THAT(html, HasSubstr("<b>leaf1--spine2</b>: degraded, loss"));
+  EXPECT_THAT(html, HasSubstr("24 of 2,468"));
+  EXPECT_THAT(html, HasSubstr("To do: "));
+  const auto link = fabric.find_link("leaf1--spine2").value();
+  std::string letters(fabric.channel_count(), 'h');
+  letters[2 * link.value()] = letters[2 * link.value() + 1] = 'd';
+  EXPECT_THAT(html, HasSubstr("\"channels\":\"" + letters + "\""));
+}
+
+TEST(ReportPage, TheScriptIsOneFileWithoutModules) {
+  const Fabric fabric = small();
+  const auto html = page(fabric, document(fabric, "leaf1--spine2"));
+  const auto script = html.substr(html.rfind("<script>"));
+  EXPECT_THAT(script, Not(HasSubstr("\nimport ")));
+  EXPECT_THAT(script, Not(HasSubstr("\nexport ")));
+  EXPECT_THAT(script, HasSubstr("const m_report"));
+  EXPECT_EQ(script.find("</script"), script.rfind("</script")) << "nothing in it ends it";
+  EXPECT_THAT(html, HasSubstr("script-src 'sha256-"));
+}
+
+TEST(ReportPage, TextFromOutsideIsNoMarkup) {
+  const Fabric fabric = small();
+  const auto html =
+      page(fabric, document(fabric, "leaf1--spine2", "</script><script>alert(1)</script><b>\x1b[1m"));
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(html, Not(HasSubstr("<b>\x1b")));
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(1)"));
+  EXPECT_THAT(html, HasSubstr("\\u003c/script>\\u003cscript>"));
+}
+
+TEST(ReportPage, AnyDocumentHasAReportOfItsOwn) {
+  const auto made = report_page(
+      R"({"schema":"weft.rates/1","fabric":"f","classes":[{"class":"nic","per_year":0.01},{"class":"<b>","per_year":2}],"deep":{"a":[1,2,[3]],"b":{"c":true}}})",
+      "rates.json", nullptr);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_THAT(*made, HasSubstr("<h1>weft.rates/1 of f</h1>"));
+  EXPECT_THAT(*made, HasSubstr("<th>per year</th>"));
+  EXPECT_THAT(*made, HasSubstr("<td>&lt;b&gt;</td>"));
+  EXPECT_THAT(*made, Not(HasSubstr("id=\"view\"")));
+}
+
+TEST(ReportPage, AnAssignmentShowsTheLoadOfLinksAgainstTheBound) {
+  const Fabric fabric = small();
+  const auto html = page(
+      fabric,
+      R"({"schema":"weft.assignment/1","fabric":"fabric","bound":100,"busiest":200,"ratio":2,"unassigned":[],"assignments":[
+      {"src":"host1","dst":"host3","qp":0,"bytes":200,"label":null,"path":["host1->leaf1","leaf1->spine2","spine2->leaf2","leaf2->host3"]}]})");
+  EXPECT_THAT(html, HasSubstr("carries 2.000 times the bound"));
+  EXPECT_THAT(html, HasSubstr("the bound</text>"));
+  EXPECT_THAT(html, HasSubstr("\"cause\":\"load\""));
+}
+
+TEST(ReportPage, WhatIsNoDocumentIsRefused) {
+  const Fabric fabric = small();
+  EXPECT_THAT(refused("nothing"), HasSubstr("test.json"));
+  EXPECT_THAT(refused("[]"), HasSubstr("no document of weft"));
+  EXPECT_THAT(refused("{\"schema\":7}"), HasSubstr("no document of weft"));
+  EXPECT_THAT(refused("{\"schema\":\"weft.diagnosis/1\"}"), HasSubstr("test.json"));
+  const auto other = make_clos({.name = "other", .leaves = 2, .spines = 2, .hosts_per_leaf = 1}).value();
+  EXPECT_THAT(refused(document(fabric, "leaf1--spine2"), &other), HasSubstr("not of other"));
+}
+
+TEST(ReportPage, DeepAndWideDocumentsEnd) {
+  std::string deep = R"({"schema":"weft.x/1","a":)";
+  for (int i = 0; i < 300; ++i) deep += "{\"a\":";
+  deep += "1" + std::string(301, '}');
+  const auto made = report_page(deep, "deep.json", nullptr);
+  if (made) {
+    EXPECT_LT(made->size(), 200'000U);
+  }
+  std::string wide = R"({"schema":"weft.x/1","rows":[{"a":1})";
+  for (int i = 0; i < 20'000; ++i) wide += ",{\"a\":1}";
+  const auto page_of_wide = report_page(wide + "]}", "wide.json", nullptr);
+  ASSERT_TRUE(page_of_wide);
+  EXPECT_LT(page_of_wide->size(), 200'000U);
+  EXPECT_THAT(*page_of_wide, HasSubstr("The first 500 of 20001"));
+}
+
+class OpenedReport {
+ public:
+  /// Null: the test has failed, or has no browser.
+  static std::unique_ptr<OpenedReport> of(const std::string& html) {
+    auto opened = std::unique_ptr<OpenedReport>(new OpenedReport);
+    const auto file = opened->scratch_.path() / "report.html";
+    std::ofstream(file) << html;
+    auto browser = Browser::start();
+    EXPECT_TRUE(browser) << browser.error().message;
+    if (!browser) return nullptr;
+    opened->browser_ = *std::move(browser);
+    EXPECT_TRUE(opened->browser_->open("file://" + file.string()));
+    EXPECT_TRUE(opened->browser_->waits_for("return globalThis.weftReport?.ready === true"))
+        << opened->browser_->console();
+    return opened;
+  }
+  Browser& browser() { return *browser_; }
+  bool shows(const std::string& place) {
+    return browser_->waits_for("return document.body.dataset.ready === '" + place + "'");
+  }
+  std::string text(const std::string& id) {
+    return browser_->script("return document.getElementById('" + id + "').innerText").get<std::string>();
+  }
+
+ private:
+  OpenedReport() = default;
+  os::ScratchDirectory scratch_ = os::ScratchDirectory::make().value();
+  std::unique_ptr<Browser> browser_;
+};
+
+constexpr const char* kEnter = "\uE007";
+
+TEST(ReportInBrowser, OpensOfflineFindsALinkAndAsksForNothing) {
+  if (!Browser::is_there()) GTEST_SKIP() << "no chromium or chromedriver";
+  const Fabric fabric = small();
+  const auto opened = OpenedReport::of(page(fabric, document(fabric, "leaf1--spine2")));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->browser().console(), "");
+  EXPECT_THAT(opened->text("place"), HasSubstr("leaf1--spine2"));
+  ASSERT_TRUE(opened->browser().type("/"));
+  ASSERT_TRUE(opened->browser().type("leaf1--spine2"));
+  ASSERT_TRUE(opened->browser().press(kEnter));
+  EXPECT_TRUE(opened->browser().waits_for("return location.hash.startsWith('#link=leaf1')"));
+  EXPECT_THAT(opened->text("place"), HasSubstr("degraded"));
+  EXPECT_THAT(opened->text("place"), HasSubstr("24 of 2,468"));
+  EXPECT_EQ(opened->browser().script("return performance.getEntriesByType('resource').length"), 0)
+      << "nothing was asked for";
+  opened->browser().script("document.getElementById('heat').scrollIntoView(); return true");
+  EXPECT_TRUE(opened->browser().waits_for("return document.body.dataset.pairs === 'drawn'"));
+  opened->browser().script(
+      "document.querySelectorAll('button').forEach((b) => ['CSV', 'SVG'].includes(b.textContent) && "
+      "b.click())");
+  EXPECT_EQ(opened->browser().console(), "") << "charts and tables are saved without a breach of the policy";
+}
+
+TEST(ReportInBrowser, AFabricOf24576NicsIsSmallAndSoonDrawn) {
+  if (!Browser::is_there()) GTEST_SKIP() << "no chromium or chromedriver";
+  const auto fabric =
+      make_pod_clos(
+          {.name = "hall", .pods = 24, .leaves = 32, .spines = 32, .cores = 1024, .hosts_per_leaf = 32})
+          .value();
+  ASSERT_EQ(fabric.hosts().size(), 24'576U);
+  const auto html = page(fabric, document(fabric, fabric.name_of(LinkId(30'000))));
+  EXPECT_LT(html.size(), 5'000'000U);
+  const auto opened = OpenedReport::of(html);
+  ASSERT_TRUE(opened);
+  const double drawn = opened->browser().script("return globalThis.weftReport.drawnAt").get<double>();
+  RecordProperty("html_24576_mb", std::to_string(static_cast<double>(html.size()) / 1e6));
+  RecordProperty("html_24576_s", std::to_string(drawn / 1e3));
+  EXPECT_GT(drawn, 0);
+  opened->browser().script("location.hash = 'pod=3'; return true");
+  EXPECT_TRUE(opened->shows("pod=3"));
+  EXPECT_THAT(opened->text("place"), HasSubstr("pod 3"));
+  EXPECT_EQ(opened->browser().console(), "");
+}
+
+}  // namespace
+}  // namespace weft::web
