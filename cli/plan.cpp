@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <map>
 
 #include "balancer/reliability/plan.hpp"
 #include "cli/exit_status.hpp"
@@ -56,10 +57,15 @@ std::string span_text(Hours time) {
                           : fmt::format("{:.3g} s", time.count() * 3600);
 }
 
+Result<Nanoseconds> time_or_none(std::string_view text) {
+  if (text == "0s") return Nanoseconds();
+  return files::parse_span(text);
+}
+
 /// A time of the job. Where nobody gave it, its usual value is a guess and called one.
 Result<void> read_time(const po::variables_map& values, const char* name, Hours& place,
                        std::vector<std::string>& guesses) {
-  WEFT_TRY(const auto span, read_option(values, name, files::parse_span));
+  WEFT_TRY(const auto span, read_option(values, name, time_or_none));
   if (span) place = Hours(*span);
   if (!span) guesses.push_back(fmt::format("--{} {}", name, span_text(place)));
   return {};
@@ -73,7 +79,12 @@ Result<Index> gpus_per_host(const po::variables_map& values, const Fabric& fabri
     return fail(ErrorKind::usage, "--gpus-per-host {}: expected {} at most", *given, kMaxGpus);
   if (given) return static_cast<Index>(*given);
   std::size_t nics = 0;
-  if (!fabric.hosts().empty()) nics = fabric.nics().size() / fabric.hosts().size();
+  std::map<std::size_t, std::size_t> hosts_with;  // by number of NICs
+  std::vector<std::size_t> nics_of(fabric.node_count(), 0);
+  for (const PortId nic : fabric.nics()) ++nics_of[fabric.port(nic).node.value()];
+  for (const NodeId host : fabric.hosts()) ++hosts_with[nics_of[host.value()]];
+  if (!hosts_with.empty())
+    nics = std::ranges::max_element(hosts_with, {}, [](const auto& each) { return each.second; })->first;
   if (nics > 1) {
     guesses.push_back(fmt::format("--gpus-per-host {}, as many as NICs", nics));
     return static_cast<Index>(nics);
@@ -101,6 +112,7 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   if (!network) guesses.push_back(fmt::format("--network-share {}%", job.network_share * 100));
   WEFT_TRY(request.spares, read_option(values, "spares", index_of));
   WEFT_TRY(const auto crews, read_option(values, "crews", index_of));
+  if (crews == Index{0}) return fail(ErrorKind::usage, "--crews 0: expected a whole number above 0");
   job.crews = crews.value_or(0);
   if (!crews) request.guesses.emplace_back("--crews as many as are needed");
   if (const auto sweep = text_option(values, "sweep")) {

@@ -116,7 +116,8 @@ int print_check(const std::vector<reliability::CheckRow>& rows, const reliabilit
                row.inside ? "" : "outside"});
   }
   if (seen.watched <= Hours(0) || rows.empty()) {
-    print_wrapped("Nothing was watched since that plan was made: nothing can be said of it.");
+    print_wrapped(rows.empty() ? "The plan forecasts nothing that a watcher sees: nothing can be said of it."
+                               : "Nothing was watched since that plan was made: nothing can be said of it.");
     return kExitUnknown;
   }
   print_wrapped(

@@ -7,6 +7,25 @@
 #include "balancer/reliability/draw.hpp"
 
 namespace weft::reliability {
+namespace {
+
+constexpr std::size_t kDraws = 20'000;  // the ends of the interval move by about half a per cent
+
+/// Ascending.
+std::vector<std::uint64_t> drawn_counts(const std::vector<CountSource>& sources, std::uint64_t seed) {
+  Stream stream({seed, 0xF0CA57});
+  std::vector<std::uint64_t> counts(kDraws, 0);
+  for (const CountSource& each : sources)
+    for (std::uint64_t& count : counts) count += stream.poisson(stream.gamma(each.events) * each.share);
+  std::ranges::sort(counts);
+  return counts;
+}
+
+std::uint64_t at_share(const std::vector<std::uint64_t>& counts, double share) {
+  return counts[static_cast<std::size_t>(share * static_cast<double>(counts.size()))];
+}
+
+}  // namespace
 
 double efficiency(Hours t, Hours cost, Hours down, Hours mean_to_failure) {
   const double m = mean_to_failure.count();
@@ -49,18 +68,14 @@ double rate_at_most(double events, Hours exposure) {
 }
 
 CountForecast forecast_count(const std::vector<CountSource>& sources, std::uint64_t seed) {
-  constexpr std::size_t kDraws = 20'000;  // the ends of the interval move by about half a per cent
-  Stream stream({seed, 0xF0CA57});
-  CountForecast forecast;
-  std::vector<std::uint64_t> counts(kDraws, 0);
-  for (const CountSource& each : sources) {
-    forecast.mean += each.events * each.share;
-    for (std::uint64_t& count : counts) count += stream.poisson(stream.gamma(each.events) * each.share);
-  }
-  std::ranges::sort(counts);
-  forecast.low = counts[static_cast<std::size_t>(0.025 * kDraws)];
-  forecast.high = counts[static_cast<std::size_t>(0.975 * kDraws)];
+  const auto counts = drawn_counts(sources, seed);
+  CountForecast forecast{.low = at_share(counts, 0.025), .high = at_share(counts, 0.975)};
+  for (const CountSource& each : sources) forecast.mean += each.events * each.share;
   return forecast;
+}
+
+std::uint64_t count_quantile(const std::vector<CountSource>& sources, double share, std::uint64_t seed) {
+  return at_share(drawn_counts(sources, seed), share);
 }
 
 }  // namespace weft::reliability

@@ -43,5 +43,7 @@ struct CountSource {
   double share = 0;
 };
 CountForecast forecast_count(const std::vector<CountSource>& sources, std::uint64_t seed);
+/// The count that is not passed with this probability, from the same draws.
+std::uint64_t count_quantile(const std::vector<CountSource>& sources, double share, std::uint64_t seed);
 
 }  // namespace weft::reliability

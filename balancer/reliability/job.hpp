@@ -43,8 +43,8 @@ struct Job {
   double network_share = 0.2;  // of a step, in which it waits for the network
   Shortage shortage = Shortage::wait;
   Index group = 1;            // hosts of a data-parallel group
-  bool without_rail = false;  // a host goes on with a NIC less
-  bool dual_leaf = false;     // each NIC is at two leaves: it goes on with half of its rate
+  bool without_rail = false;  // a host goes on with one NIC less
+  bool dual_leaf = false;     // each NIC is at two leaves: without one, or its cable, it has half of its rate
   Index crews = 0;            // repairs at the same time; 0: as many as there are
   Index most_drained = std::numeric_limits<Index>::max();  // hosts taken out for being slow
   Sweeps sweeps;
@@ -61,6 +61,15 @@ struct Job {
     return std::uint64_t{host} * spares / pool() != std::uint64_t{host + 1} * spares / pool();
   }
   Hours down() const { return detect + restart; }
+  /// NICs that a host of so many lacks, and goes on, when `lost` of them fail, their cables or their leaf; 0:
+  /// it does not go on.
+  double lacks_after(std::size_t cause, Index nics, Index lost = 1) const {
+    const bool at_nic = cause == static_cast<std::size_t>(PartClass::host_cable) ||
+                        cause == static_cast<std::size_t>(PartClass::leaf);
+    if (dual_leaf && at_nic) return 0.5 * lost;
+    const bool whole = at_nic || cause == static_cast<std::size_t>(PartClass::nic);
+    return without_rail && whole && nics > 1 && lost == 1 ? 1 : 0;
+  }
   /// It does not come to this job, for its cause fails less often.
   bool passes_over(const Failure& failure) const {
     const double at = failure.thin + thin_shift;

@@ -85,11 +85,17 @@ files::ClassRates learnt(const Plant& plant, PartClass part, const ClassCount& c
   return rates;
 }
 
-Result<double> amount(const files::JsonView& view) {
+Result<double> amount_or_none(const files::JsonView& view) {
   constexpr double kMaxNumber = 1e9;
   WEFT_TRY(const double number, view.number());
-  if (!(number > 0 && number <= kMaxNumber))
-    return view.error("expected a number above 0, {} at most, found {}", kMaxNumber, view.shown());
+  if (!(number >= 0 && number <= kMaxNumber))
+    return view.error("expected a number from 0 to {}, found {}", kMaxNumber, view.shown());
+  return number;
+}
+
+Result<double> amount(const files::JsonView& view) {
+  WEFT_TRY(const double number, amount_or_none(view));
+  if (number == 0) return view.error("expected a number above 0, found {}", view.shown());
   return number;
 }
 
@@ -100,7 +106,7 @@ Result<KeptForecast> read_forecast(const files::JsonView& view) {
   while (cause.cause < kCauses && cause_name(cause.cause) != name) ++cause.cause;
   if (cause.cause == kCauses) return view.error("cause: '{}' is not known", name);
   WEFT_TRY_VOID(files::need_member(view, "events", cause.failures.events, amount));
-  WEFT_TRY_VOID(files::need_member(view, "times", cause.failures.share, amount));
+  WEFT_TRY_VOID(files::need_member(view, "times", cause.failures.share, amount_or_none));  // of new parts
   return cause;
 }
 

@@ -17,8 +17,13 @@ constexpr double kOneSided = 1.644854;  // 95 % of a normal distribution
 constexpr double kMinShort = 3;         // restarts without all hosts that there should be, to tell of them
 constexpr double kMinProgress = 1e-3;   // of the time: no job is run so
 constexpr double kMaxFailures = 20'000'000;  // of all histories: about 1 GB
+constexpr double kMaxSweeps = 5'000'000;     // in all histories: half a minute with all that is tried
 constexpr double kMaxAged = 100'000'000;     // parts in all histories: about a minute
 constexpr std::size_t kMaxHistories = 100'000;
+// More histories where those asked for have too few restarts to tell of rare ones: about a second's work.
+constexpr double kShortExpected = 4;
+constexpr double kMaxMoreFailures = 1'000'000;
+constexpr double kMaxMoreParts = 30'000'000;  // in all of these histories
 
 /// The mean, `least` to 1, with what is known of the mean number of failures taken into account: a control
 /// variate.
@@ -152,19 +157,19 @@ Result<void> Planner::check_sweeps(const Job& job) const {
         planned, kMaxFailures);
   if (job.sweeps.policy != SweepPolicy::every) return {};
   const double sweeps = all / job.sweeps.every.count();
-  if (sweeps <= kMaxFailures) return {};
+  if (sweeps <= kMaxSweeps) return {};
   return fail(
       ErrorKind::usage,
       "{:.3g} sweeps in all histories, more than the {:.3g} that are simulated: a longer time between "
       "them, fewer --days or fewer --histories",
-      sweeps, kMaxFailures);
+      sweeps, kMaxSweeps);
 }
 
-std::vector<History> Planner::drawn(const HistorySource& source) const {
+std::vector<History> Planner::drawn(const HistorySource& source, std::size_t count) const {
   const HistoryOptions options{.seed = request_.seed, .length = request_.length};
   std::vector<History> histories;
-  histories.reserve(request_.histories);
-  for (std::size_t i = 0; i < request_.histories; ++i) histories.push_back(source.draw(i, options));
+  histories.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) histories.push_back(source.draw(i, options));
   return histories;
 }
 
@@ -188,24 +193,42 @@ void Planner::choose_interval() {
 void Planner::choose_spares() {
   const Index room = plant_.hosts - plan_.job.hosts, wanted = std::max<Index>(plan_.job.hosts / 32, 16);
   if (room >= wanted) {
-    look_for_spares(source_, histories_, wanted);
+    look_for_spares(source_, wanted);
   } else {
     const auto gpus = (std::uint64_t{plan_.job.hosts} + wanted) * plant_.gpus_per_host;
     const auto large = enlarged(plant_, gpus);
     if (large) {
       const HistorySource source(*large, rates_);
-      look_for_spares(source, drawn(source), wanted);
+      look_for_spares(source, wanted);
     }
   }
   if (request_.spares)
     plan_.job.spares = *request_.spares;
-  else
+  else  // where too few restarts tell of it, as many as the one needed that lacked most
     for (const SpareStep& each : plan_.steps)
-      if (each.asked == kUsual) plan_.job.spares = std::min(room, each.spares.value_or(wanted));
+      if (each.asked == kUsual)
+        plan_.job.spares = std::min(
+            room,
+            each.spares.value_or(static_cast<Index>(std::max<std::size_t>(plan_.short_of.size(), 1) - 1)));
 }
 
-void Planner::look_for_spares(const HistorySource& source, const std::vector<History>& histories,
-                              Index wanted) {
+/// So many that .9999 can be told, or what is cheap.
+std::size_t Planner::histories_for_spares(const HistorySource& source) const {
+  const Plant& plant = source.plant();
+  const double restarts = std::max(plan_.interruptions.mean, 1e-9);
+  const double failures = std::max(source.expected_failures(request_.length), 1e-9);
+  const auto parts =
+      static_cast<double>(plant.hosts + plant.switches.size() + plant.cables.size() + source.ageing_parts());
+  const double wanted = kShortExpected / (1 - kAsked.back()) / restarts;
+  const double most = std::min({wanted, kMaxMoreFailures / failures, kMaxMoreParts / parts});
+  return std::max(request_.histories, static_cast<std::size_t>(std::min(most, double{kMaxHistories})));
+}
+
+void Planner::look_for_spares(const HistorySource& source, Index wanted) {
+  const std::size_t count = histories_for_spares(source);
+  const bool has_them = &source == &source_ && count == histories_.size();
+  const auto more = has_them ? std::vector<History>() : drawn(source, count);
+  const auto& histories = has_them ? histories_ : more;
   Job job = plan_.job;
   job.spares = wanted;
   const auto first = run_all(source, histories, job);
@@ -289,6 +312,9 @@ Result<Plan> Planner::make() {
   for (const files::ClassRates& each : rates_.classes)
     for (const std::string& guess : each.guesses)
       plan_.guesses.push_back(fmt::format("{} of {}", guess, plural(each.part)));
+  for (const PartClass part : files::kPartClasses)
+    if (rates_.find(part) == nullptr && plant_.count(part) > 0)
+      plan_.guesses.push_back(fmt::format("no failure of {}, which the rates do not have", plural(part)));
   WEFT_TRY_VOID(check());
   plan_.job.spares = request_.spares.value_or(0);
   forecast();
@@ -302,7 +328,7 @@ Result<Plan> Planner::make() {
         "and {:.3g} min to its next checkpoint",
         plan_.mean_to_failure.count() * 60, plan_.job.down().count() * 60,
         (plan_.job.checkpoint_every + plan_.job.checkpoint_cost).count() * 60);
-  histories_ = drawn(source_);
+  histories_ = drawn(source_, request_.histories);
   choose_spares();
   forecast();  // with spares among its hosts the job stands at more leaves
   choose_interval();

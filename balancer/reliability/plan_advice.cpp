@@ -1,7 +1,10 @@
 // What a plan says beside its forecast: closed forms, sweeps, blast radius, parts on the shelf, what to
 // improve first.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -39,12 +42,13 @@ void Planner::note_closed_forms() {
   for (const files::ClassRates& each : rates_.classes) {
     const auto cause = static_cast<std::size_t>(each.part);
     const double rate = failures_a_part(each, plan_.length) / plan_.length.count() *
-                        static_cast<double>(plant_.count(each.part)) * share_of_job(cause, true);
+                        static_cast<double>(plant_.count(each.part));
     if (each.part <= PartClass::host_cable)
-      plan_.hosts_out +=
-          rate * each.stops * files::mean_repair(each.repair).count() * job.repair_factor[cause];
-    slow_rate += rate * each.silent;
-    slowdown += rate * each.silent * lost_to(each, job);
+      plan_.hosts_out += rate * share_of_job(cause, Of::stopping_pool) * each.stops *
+                         files::mean_repair(each.repair).count() * job.repair_factor[cause];
+    if (each.silent <= 0) continue;
+    const double silent = rate * share_of_job(cause, Of::job) * each.silent;
+    slow_rate += silent, slowdown += silent * lost_to(each, job);
   }
   for (SpareStep& each : plan_.steps)
     each.independent = static_cast<Index>(poisson_quantile(each.asked, plan_.hosts_out));
@@ -69,9 +73,15 @@ void Planner::note_differences() {
   }
   for (const SpareStep& each : plan_.steps)
     if (each.spares && *each.spares > each.independent + each.independent / 10 + 2) {
-      plan_.differs.push_back(fmt::format(
-          "hosts fail in groups (up to {} at once): independent ones would need {} for {}, not {} spares",
-          plan_.largest_group, each.independent, each.asked, *each.spares));
+      std::vector<std::string> reasons;
+      if (plan_.largest_group > 1)
+        reasons.push_back(fmt::format("hosts fail in groups (up to {} at once)", plan_.largest_group));
+      if (plan_.job.crews > 0) reasons.emplace_back("repairs wait for a crew");
+      if (plan_.job.planned.every > Hours(0)) reasons.emplace_back("planned work takes hosts too");
+      if (reasons.empty()) reasons.emplace_back("rates differ from history to history");
+      plan_.differs.push_back(fmt::format("{}: independent ones would need {} for {}, not {} spares",
+                                          fmt::join(reasons, ", "), each.independent, each.asked,
+                                          *each.spares));
       break;
     }
 }
@@ -104,16 +114,30 @@ void Planner::note_sweeps() {
   }
 }
 
-BlastRow Planner::blast_of(Index index, bool leaf) const {
-  const Switch& what = plant_.switches[index];
-  BlastRow row{.what = {}, .hosts = leaf ? what.hosts.size() : 0};
+/// What these take away together: hosts, those at leaves that go, those below bundles of which nothing is
+/// left, and of other bundles a part.
+BlastRow Planner::blast_of(std::string what, const std::vector<Index>& hosts,
+                           const std::vector<Index>& switches) const {
+  std::set<Index> taken(hosts.begin(), hosts.end()), cables;
+  for (const Index one : switches)
+    if (const Switch& each = plant_.switches[one]; each.part != PartClass::leaf)
+      cables.insert(each.cables.begin(), each.cables.end());
+    else
+      std::ranges::copy_if(each.hosts, std::inserter(taken, taken.end()),
+                           [&](Index host) { return stops_at(one, host); });
   std::map<Index, double> missing;  // capacity, by bundle
-  if (!leaf)
-    for (const Index cable : what.cables) missing[plant_.cables[cable].bundle] += plant_.cables[cable].rate;
-  for (const auto& [bundle, rate] : missing) {
-    const double whole = plant_.bundles[bundle].capacity, left = whole - rate;
-    if (left > whole * 1e-9) row.slowdown = std::max(row.slowdown, whole / left);
+  for (const Index cable : cables) missing[plant_.cables[cable].bundle] += plant_.cables[cable].rate;
+  BlastRow row{.what = std::move(what)};
+  for (const auto& [number, rate] : missing) {
+    const Bundle& bundle = plant_.bundles[number];
+    const double left = bundle.capacity - rate;
+    const bool crossed = !(bundle.leaf || bundle.pod) || bundle.below.size() < plant_.nic_host.size();
+    if (left > bundle.capacity * 1e-9)
+      row.slowdown = std::max(row.slowdown, bundle.capacity / left);
+    else if (crossed)
+      taken.insert(bundle.below.begin(), bundle.below.end());
   }
+  row.hosts = taken.size();
   return row;
 }
 
@@ -122,7 +146,7 @@ void Planner::note_blast() {
   for (std::size_t tier = 0; tier < std::size(plant_.of_tier); ++tier) {
     std::map<std::pair<std::size_t, double>, std::size_t> alike;
     for (const Index each : plant_.of_tier[tier]) {
-      const BlastRow row = blast_of(each, tier == 0);
+      const BlastRow row = blast_of({}, {}, {each});
       ++alike[{row.hosts, row.slowdown}];
     }
     for (const auto& [figures, count] : alike) {
@@ -133,13 +157,9 @@ void Planner::note_blast() {
     }
   }
   for (const Domain& each : plant_.domains) {
-    std::set<Index> hosts(each.hosts.begin(), each.hosts.end());
-    for (const Index one : each.switches)
-      if (plant_.switches[one].part == PartClass::leaf)
-        hosts.insert(plant_.switches[one].hosts.begin(), plant_.switches[one].hosts.end());
-    plan_.largest_group = std::max(plan_.largest_group, hosts.size());
     plan_.blast.push_back(
-        {.what = fmt::format("domain {} ({})", each.name, each.kind), .hosts = hosts.size()});
+        blast_of(fmt::format("domain {} ({})", each.name, each.kind), each.hosts, each.switches));
+    plan_.largest_group = std::max(plan_.largest_group, plan_.blast.back().hosts);
   }
   std::ranges::stable_sort(plan_.blast, std::ranges::greater(), &BlastRow::hosts);
 }
@@ -155,7 +175,7 @@ void Planner::note_shelf() {
     if (sources.empty()) return;
     double mean = 0;
     for (const CountSource& each : sources) mean += each.events * each.share;
-    const auto parts = poisson_quantile(kOnShelf, mean);
+    const auto parts = count_quantile(sources, kOnShelf, request_.seed);
     plan_.shelf.push_back(
         {what, mean * each_has, static_cast<std::uint64_t>(static_cast<double>(parts) * each_has)});
   };

@@ -16,11 +16,17 @@ constexpr double kVisible = 0.01;  // of the share, from which on a simulation i
 
 }  // namespace
 
-/// The share of the failures of a class that are of parts which a job (or its pool) has or depends on.
-double Planner::share_of_job(std::size_t cause, bool pool) const {
+/// A host that goes on without its NICs at that leaf is not stopped by it.
+bool Planner::stops_at(Index leaf, Index host) const {
+  return plan_.job.lacks_after(static_cast<std::size_t>(PartClass::leaf), plant_.nics_of[host],
+                               plant_.nics_at(leaf, host)) == 0;
+}
+
+double Planner::share_of_job(std::size_t cause, Of of) const {
   const Job& job = plan_.job;
   PlantState state(plant_);
   state.reset(job);
+  const bool pool = of == Of::stopping_pool, stopping = of != Of::job;
   const auto has = [&](Index host) { return host < job.pool() && (pool || !job.is_spare(host)); };
   const auto sends_over = [&](Index cable) { return state.matters(plant_.cables[cable].bundle); };
   double in = 0, all = 0;  // each part by its weight: an offender in the job counts for several
@@ -40,14 +46,20 @@ double Planner::share_of_job(std::size_t cause, bool pool) const {
       break;
     case PartClass::nic:
     case PartClass::host_cable:
-      count(plant_.nic_host.size(), [&](Index nic) { return has(plant_.nic_host[nic]); });
+      count(plant_.nic_host.size(), [&](Index nic) {
+        const Index host = plant_.nic_host[nic];
+        return has(host) && !(stopping && job.lacks_after(cause, plant_.nics_of[host]) > 0);
+      });
       break;
     case PartClass::switch_cable:
       count(plant_.cables.size(), sends_over);
       break;
     case PartClass::leaf:
-      count(plant_.of_tier[0].size(), [&](Index leaf) {
-        return std::ranges::any_of(plant_.switches[plant_.of_tier[0][leaf]].hosts, has);
+      count(plant_.of_tier[0].size(), [&](Index number) {
+        const Index leaf = plant_.of_tier[0][number];
+        return std::ranges::any_of(plant_.switches[leaf].hosts, [&](Index host) {
+          return has(host) && (!stopping || stops_at(leaf, host));
+        });
       });
       break;
     case PartClass::spine:
@@ -70,11 +82,7 @@ void Planner::forecast() {
     if (parts == 0) continue;
     const auto cause = static_cast<std::size_t>(each.part);
     const CountSource source = failures_source(each, static_cast<double>(parts), request_.length);
-    const bool of_nic =
-        each.part == PartClass::nic || each.part == PartClass::host_cable || each.part == PartClass::leaf;
-    const bool goes_on =
-        of_nic && (plan_.job.dual_leaf || (plan_.job.without_rail && plant_.nics_of.front() > 1));
-    const double share = share_of_job(cause, false) * (goes_on ? 0 : each.stops);
+    const double share = share_of_job(cause, Of::stopping_job) * each.stops;
     const CountSource stopping{source.events, source.share * share};
     plan_.causes.push_back({.cause = cause,
                             .source = source,
@@ -100,7 +108,8 @@ void Planner::forecast_domains() {
   const auto has = [&](Index host) { return host < job.pool() && !job.is_spare(host); };
   const auto interrupts = [&](Index one) {
     const Switch& what = plant_.switches[one];
-    if (what.part == PartClass::leaf) return std::ranges::any_of(what.hosts, has);
+    if (what.part == PartClass::leaf)
+      return std::ranges::any_of(what.hosts, [&](Index host) { return has(host) && stops_at(one, host); });
     return std::ranges::any_of(what.cables, [&](Index c) { return state.matters(plant_.cables[c].bundle); });
   };
   domains_.clear();
@@ -109,17 +118,17 @@ void Planner::forecast_domains() {
     const CountSource all{files::events_counted(each.events), request_.length / each.exposure};
     const auto members =
         std::ranges::count_if(each.hosts, has) + std::ranges::count_if(each.switches, interrupts);
-    if (members == 0) continue;
     failures.push_back(all);
+    if (members == 0) continue;
     domains_.push_back({all.events, all.share * (1 - std::pow(1 - each.share, members))});
   }
-  if (domains_.empty()) return;
+  if (failures.empty()) return;
   CauseForecast& made = plan_.causes.emplace_back();
   made.cause = kDomainCause;
   made.failures = forecast_count(failures, request_.seed);
   made.interruptions = forecast_count(domains_, request_.seed);
-  for (const CountSource& each : domains_) made.source.events += each.events;
-  made.source.share = made.interruptions.mean / made.source.events;
+  for (const CountSource& each : failures) made.source.events += each.events;
+  made.source.share = made.failures.mean / made.source.events;
   made.stopping = made.interruptions.mean / source_.expected_of(kDomainCause, request_.length);
 }
 

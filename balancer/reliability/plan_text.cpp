@@ -66,7 +66,8 @@ std::string causes_text(const Plan& plan, std::size_t columns) {
 std::string spent_text(const Plan& plan, std::size_t columns) {
   TextTable table({{"time"}, {"share", true}, {"in all", true}});
   const auto add = [&](const char* what, Hours time, bool always) {
-    if (always || std::abs(time / plan.length) > 1e-5)
+    if (std::abs(time / plan.length) < 1e-9) time = Hours(0);  // what is left of rounding
+    if (always || time / plan.length > 1e-5)
       table.add({what, fmt::format("{:.2f} %", time / plan.length * 100), time_text(time)});
   };
   add("effective", plan.spent.effective, true);
@@ -88,9 +89,17 @@ std::string steps_text(const Plan& plan, std::size_t columns) {
                std::to_string(each.independent)});
   std::string text = table.text(columns, 2);
   const Index room = plan.plant_hosts - plan.job.hosts;
+  std::string has;
+  for (const SpareStep& each : plan.steps)
+    if (each.spares && *each.spares > room && *each.spares < plan.plant_hosts) {
+      const auto hosts = std::uint64_t{plan.plant_hosts} - *each.spares;
+      has = fmt::format("; with {} for {} it holds a job of about {} GPUs", *each.spares, each.asked,
+                        grouped(hosts * (plan.gpus / plan.job.hosts)));
+      break;
+    }
   for (const SpareStep& each : plan.steps)
     if (each.spares.value_or(room + 1) > room)
-      return text + wrapped(fmt::format("The fabric has {} hosts beside the job.", room), 0, columns);
+      return text + wrapped(fmt::format("The fabric has {} hosts beside the job{}.", room, has), 0, columns);
   return text;
 }
 
@@ -108,8 +117,10 @@ std::string where_text(const Plan& plan, std::size_t columns) {
     for (const auto& each : row.of_step) cells.push_back(each ? span_text(*each) : "-");
     table.add(std::move(cells));
   }
-  std::string text = fmt::format("Where: spread over the leaf groups, at most one spare in every {} hosts",
-                                 plan.job.spares == 0 ? plan.job.hosts : plan.job.pool() / plan.job.spares);
+  std::string text = "Where: nowhere, there are no spares";
+  if (plan.job.spares > 0)
+    text = fmt::format("Where: spread over the leaf groups, at most one spare in every {} hosts",
+                       plan.job.pool() / plan.job.spares);
   if (plan.largest_group > 1)
     text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
   if (plan.job.planned.every > Hours(0)) text += "; by planned work " + planned_text(plan.job.planned);
@@ -117,6 +128,8 @@ std::string where_text(const Plan& plan, std::size_t columns) {
                       plan.drains_allowed > plan.job.spares
                           ? ", more than there are spares: the job may have to wait for those"
                           : "");
+  for (const WhereRow& row : plan.where)
+    if (row.kind == "rail" && row.hosts.least == plan.job.pool()) text += " Each host is at every rail.";
   return wrapped(text, 0, columns) + table.text(columns, 2);
 }
 

@@ -106,7 +106,7 @@ void Planner::note_if_silent() {
       continue;
     const double failures = source_.expected_of(static_cast<std::size_t>(each.part), request_.length) /
                             request_.length.count() *
-                            share_of_job(static_cast<std::size_t>(each.part), false);
+                            share_of_job(static_cast<std::size_t>(each.part), Of::job);
     rate += failures, slowdown += failures * lost_to(each, plan_.job);
   }
   if (!(slowdown > 0)) return;

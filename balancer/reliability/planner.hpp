@@ -32,8 +32,9 @@ class Planner {
  private:
   Result<void> check() const;
   Result<void> check_sweeps(const Job& job) const;
-  std::vector<History> drawn(const HistorySource& source) const;
-  void look_for_spares(const HistorySource& source, const std::vector<History>& histories, Index wanted);
+  std::vector<History> drawn(const HistorySource& source, std::size_t count) const;
+  void look_for_spares(const HistorySource& source, Index wanted);
+  std::size_t histories_for_spares(const HistorySource& source) const;
   void choose_interval();
   void choose_spares();
   void note_outcomes(const std::vector<Outcome>& outcomes);
@@ -44,7 +45,8 @@ class Planner {
   void note_closed_forms();
   void note_differences();
   void note_sweeps();
-  BlastRow blast_of(Index index, bool leaf) const;
+  BlastRow blast_of(std::string what, const std::vector<Index>& hosts,
+                    const std::vector<Index>& switches) const;
   void note_blast();
   void note_shelf();
   void note_pods();
@@ -52,7 +54,11 @@ class Planner {
   void note_if_silent();
   void note_improvements();
   Result<void> note_what_ifs();
-  double share_of_job(std::size_t cause, bool pool) const;
+  /// The share of the failures of a class that are of parts which the job has, or its pool, or depends on.
+  /// stopping: of those without which a host does not go on.
+  enum class Of : std::uint8_t { job, stopping_job, stopping_pool };
+  double share_of_job(std::size_t cause, Of of) const;
+  bool stops_at(Index leaf, Index host) const;
   void forecast_domains();
 
   const PlanRequest& request_;

@@ -67,7 +67,13 @@ class PlantMaker {
     }
     for (Switch& each : plant_.switches) {
       std::ranges::sort(each.hosts);
-      each.hosts.erase(std::unique(each.hosts.begin(), each.hosts.end()), each.hosts.end());
+      std::vector<Index> once;
+      for (const Index host : each.hosts)
+        if (once.empty() || once.back() != host)
+          once.push_back(host), each.nics.push_back(1);
+        else
+          ++each.nics.back();
+      each.hosts = std::move(once);
     }
   }
 
@@ -155,13 +161,11 @@ void shift(std::vector<Index>& all, Index by) {
 }
 
 /// Behind what is there, everything of `one` once more.
-void append_copy(Plant& plant, const Plant& one) {
+void append_copy(Plant& plant, const Plant& one, Index pods) {
   const Index hosts = plant.hosts;
   const auto switches = static_cast<Index>(plant.switches.size());
   const auto cables = static_cast<Index>(plant.cables.size());
   const auto bundles = static_cast<Index>(plant.bundles.size());
-  Index pods = 0;
-  for (const Switch& each : plant.switches) pods = std::max(pods, each.pod.value_or(0));
   plant.hosts += one.hosts;
   for (const Index host : one.nic_host) plant.nic_host.push_back(host + hosts);
   plant.nics_of.insert(plant.nics_of.end(), one.nics_of.begin(), one.nics_of.end());
@@ -237,6 +241,12 @@ std::uint64_t Plant::count(PartClass part) const {
   return 0;
 }
 
+Index Plant::nics_at(Index leaf, Index host) const {
+  const Switch& what = switches[leaf];
+  const auto at = std::ranges::lower_bound(what.hosts, host) - what.hosts.begin();
+  return what.nics[static_cast<std::size_t>(at)];
+}
+
 std::string Plant::name_of(PartClass part, Index index) const {
   switch (part) {
     case PartClass::host:
@@ -268,7 +278,12 @@ Result<Plant> enlarged(const Plant& plant, std::uint64_t gpus) {
   if (gpus > kMaxGpus || copies * plant.gpus() > kMaxGpus + plant.gpus())
     return fail(ErrorKind::usage, "a fabric of {} GPUs: expected {} at most", gpus, kMaxGpus);
   Plant large = plant;
-  for (std::uint64_t i = 1; i < copies; ++i) append_copy(large, plant);
+  std::vector<Index> pods;
+  for (const Switch& each : plant.switches)
+    if (each.pod) pods.push_back(*each.pod);
+  const auto [first, last] = std::ranges::minmax_element(pods);
+  const Index of_copy = pods.empty() ? 0 : *last - *first + 1;
+  for (std::uint64_t i = 1; i < copies; ++i) append_copy(large, plant, static_cast<Index>(i) * of_copy);
   return large;
 }
 

@@ -36,6 +36,7 @@ struct Switch {
   std::string name;
   PartClass part = PartClass::leaf;  // leaf, spine or core; higher tiers count as core
   std::vector<Index> hosts;          // with a NIC at it, ascending, each once
+  std::vector<Index> nics;           // of each of these: how many
   std::vector<Index> cables;         // to other switches
   std::optional<Index> uplinks;      // the bundle of a leaf
   std::optional<Index> pod;
@@ -67,6 +68,8 @@ struct Plant {
   // As incidents and reports have them (Fabric::name_of); of an enlarged plant those of the first copy alone.
   std::vector<std::string> nic_names, host_cable_names, cable_names;
 
+  /// Of this host, which has one at least.
+  Index nics_at(Index leaf, Index host) const;
   Index gpus() const { return hosts * gpus_per_host; }
   /// How many parts of this class there are. Software counts as one for each GPU.
   std::uint64_t count(PartClass part) const;

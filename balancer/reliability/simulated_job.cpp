@@ -21,13 +21,51 @@ void Simulator::interrupt(std::uint32_t cause) {
 
 /// For what was found: a checkpoint is written first, and nobody has to notice anything.
 void Simulator::stop_planned() {
-  if (phase_ == Phase::restarting) return look_for_hosts(false);  // not with a host that is out
+  if (phase_ == Phase::restarting) {  // not with a host that is out
+    const Hours end = phase_end_;
+    look_for_hosts(false);
+    if (phase_ == Phase::restarting) phase_end_ = std::max(phase_end_, end);
+    return;
+  }
   if (phase_ != Phase::running) return;
+  const Hours sweeping =
+      std::max(run_start_ - now_, Hours(0));  // a sweep that finds something takes its time
   ++outcome_.drains;
   end_run(true);
   look_for_hosts(true);
   if (phase_ != Phase::restarting) return;
+  delay_restart(outcome_.time.sweeps, sweeping);
   delay_restart(outcome_.time.checkpoints, job_.checkpoint_cost);
+}
+
+/// A job that shrank takes hosts back where what they do until the next failure is more than a restart takes.
+void Simulator::grow() {
+  const Index size = size_with(state_.usable_in_pool());
+  if (size <= size_) return;
+  const Hours cost = job_.restart + job_.checkpoint_cost;
+  if (between_ * (static_cast<double>(size - size_) / job_.hosts) <= cost) return;
+  end_run(true);
+  look_for_hosts(false);
+  delay_restart(outcome_.time.checkpoints, job_.checkpoint_cost);
+}
+
+/// With what it lacks already: of two leaves each NIC has one still, or a NIC is the only one that is out.
+bool Simulator::goes_on(std::uint32_t cause, Index host, double lacks) const {
+  if (lacks <= 0) return false;
+  const double most =
+      cause != static_cast<std::uint32_t>(PartClass::nic) && job_.dual_leaf ? plant_.nics_of[host] * 0.5 : 1;
+  return lacks_[host] + lacks <= most;
+}
+
+void Simulator::add_lacking(Index host, double nics) {
+  if (lacks_[host] == 0) lacking_.push_back(host);
+  lacks_[host] += static_cast<float>(nics);
+  if (lacks_[host] == 0) std::erase(lacking_, host);
+}
+
+double Simulator::lacks_at(Index leaf, Index host) const {
+  return job_.lacks_after(static_cast<std::size_t>(PartClass::leaf), plant_.nics_of[host],
+                          plant_.nics_at(leaf, host));
 }
 
 void Simulator::begin_planned() {
@@ -47,12 +85,17 @@ void Simulator::start_run() {
   run_.clear();
   speed_ = 0;
   update_speed();
+  if (size_ < job_.hosts) grow();  // hosts came back meanwhile
 }
 
 void Simulator::update_speed() {
   if (phase_ != Phase::running) return;
   StepTime step{.network = state_.narrowest()};
   for (const Index each : active_) step.note(slow_[each].cause, slow_[each].factor);
+  for (const Index host : lacking_)
+    if (in_job_[host])
+      step.note(static_cast<std::size_t>(PartClass::nic),
+                plant_.nics_of[host] / (plant_.nics_of[host] - static_cast<double>(lacks_[host])));
   const double speed = static_cast<double>(size_) / job_.hosts / step.over_whole(job_.network_share);
   if (!run_.empty() && speed == speed_) return;
   run_.push_back({std::max(now_, run_start_), speed, run_.empty() ? Hours(0) : integral_at(now_)});
@@ -99,20 +142,24 @@ void Simulator::look_for_hosts(bool first) {
     ++outcome_.restarts;
     if (usable >= job_.hosts) ++outcome_.full;
   }
-  size_ = job_.hosts;
-  if (usable < job_.hosts) {
-    const Index short_of = (job_.hosts - usable + job_.group - 1) / job_.group * job_.group;
-    if (job_.shortage == Shortage::wait || short_of >= job_.hosts) {
-      phase_ = Phase::waiting;
-      phase_end_ = kNoEnd;
-      return;
-    }
-    size_ -= short_of;
+  const Index size = size_with(usable);
+  if (size == 0 || (size < job_.hosts && job_.shortage == Shortage::wait)) {
+    phase_ = Phase::waiting;
+    phase_end_ = kNoEnd;
+    return;
   }
+  size_ = size;
   const bool replaced = replace_lost();
   phase_ = Phase::restarting;
   phase_end_ = now_ + job_.restart + (replaced ? job_.spare_start : Hours(0));
   if (job_.sweeps.policy == SweepPolicy::at_restart) delay_restart(outcome_.time.sweeps, job_.sweeps.cost);
+}
+
+/// Of whole groups.
+Index Simulator::size_with(Index usable) const {
+  if (usable >= job_.hosts) return job_.hosts;
+  const Index short_of = (job_.hosts - usable + job_.group - 1) / job_.group * job_.group;
+  return short_of >= job_.hosts ? 0 : job_.hosts - short_of;
 }
 
 /// Time of the restart that is told elsewhere.
@@ -136,11 +183,33 @@ bool Simulator::replace_lost() {
       replaced = true;
     } else {
       spares_.push_back(host);
+      --places_;
     }
   }
   state_.lost().clear();
   checked_ = 0;
-  return replaced;
+  return fill_places() || replaced;
+}
+
+/// A job that shrank, or grows, has as many hosts as its size says; true where one came to it.
+bool Simulator::fill_places() {
+  bool came = false;
+  for (std::size_t i = 0; i < spares_.size() && places_ < size_;) {
+    if (!state_.usable(spares_[i])) {
+      ++i;
+      continue;
+    }
+    in_job_[spares_[i]] = came = true;
+    ++places_;
+    spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  for (Index host = job_.pool(); host-- > 0 && places_ > size_;) {
+    if (!in_job_[host]) continue;
+    in_job_[host] = false;
+    --places_;
+    spares_.push_back(host);
+  }
+  return came;
 }
 
 }  // namespace weft::reliability

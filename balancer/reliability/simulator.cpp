@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "balancer/reliability/draw.hpp"
 #include "topology/base/check.hpp"
@@ -12,11 +13,12 @@ namespace {
 constexpr Hours kNever(1e300);
 constexpr Hours kAskAgain(1);  // where so many are drained already that no more may be
 
+constexpr auto kNic = static_cast<std::uint32_t>(PartClass::nic);
+
 bool is_at_host(std::uint32_t cause) { return cause <= static_cast<std::uint32_t>(PartClass::host_cable); }
 
 bool is_of_nic(std::uint32_t cause) {
-  return cause == static_cast<std::uint32_t>(PartClass::nic) ||
-         cause == static_cast<std::uint32_t>(PartClass::host_cable);
+  return cause == kNic || cause == static_cast<std::uint32_t>(PartClass::host_cable);
 }
 
 constexpr auto kSoftware = static_cast<std::uint32_t>(PartClass::software);
@@ -55,11 +57,17 @@ void Simulator::reset(const History& history) {
   is_drained_.assign(plant_.hosts, false);
   switch_out_.assign(plant_.switches.size(), false);
   cable_out_.assign(plant_.cables.size(), false);
+  if (job_.dual_leaf || job_.without_rail) {
+    nic_lacks_.assign(plant_.nic_host.size(), 0), lacks_.assign(plant_.hosts, 0), lacking_.clear();
+    go_on_.assign(plant_.switches.size(), {});
+  }
   // More crews than parts that may be out at once are never called.
   const std::size_t crews = std::min<std::size_t>(
       job_.crews, plant_.hosts + plant_.switches.size() + plant_.cables.size() + history.failures.size());
   for (std::size_t i = 0; i < crews; ++i) crews_.push(0);
-  drained_ = 0, size_ = job_.hosts;
+  drained_ = 0, size_ = places_ = job_.hosts;
+  between_ = history.length * plant_.hosts /
+             (static_cast<double>(std::max<std::size_t>(history.failures.size(), 1)) * job_.pool());
   now_ = Hours(0);
   next_sweep_ = job_.sweeps.policy == SweepPolicy::every ? job_.sweeps.every : kNever;
   next_planned_ = job_.planned.every > Hours(0) ? job_.planned.every : kNever;
@@ -132,11 +140,6 @@ void Simulator::take(const Failure& failure) {
   take_above(failure, repair);
 }
 
-bool Simulator::is_spared(std::uint32_t cause, Index host) const {
-  const bool of_nic = is_of_nic(cause) || cause == kLeaf;
-  return of_nic && (job_.dual_leaf || (job_.without_rail && plant_.nics_of[host] > 1));
-}
-
 void Simulator::take_at_host(const Failure& failure, Index host, Hours repair) {
   if (host >= job_.pool()) return;
   if (failure.cause == kSoftware && failure.effect == Effect::stops) {
@@ -145,12 +148,17 @@ void Simulator::take_at_host(const Failure& failure, Index host, Hours repair) {
   }
   if (state_.is_own_down(host)) return;
   if (failure.effect != Effect::stops) {
-    if (in_job_[host]) slow_down(failure, 1 / source_.slow_to(failure.cause), repair, false);
+    if (in_job_[host]) slow_down(failure, repair);
     return;
   }
-  if (is_spared(failure.cause, host)) {
-    const double nics = plant_.nics_of[host], left = job_.dual_leaf ? nics - 0.5 : nics - 1;
-    return slow_down(failure, nics / left, repair, true);
+  if (const double lacks = job_.lacks_after(failure.cause, plant_.nics_of[host]); lacks > 0) {
+    if (nic_lacks_[failure.part] > 0) return;
+    if (goes_on(failure.cause, host, lacks)) {
+      nic_lacks_[failure.part] = static_cast<float>(lacks);
+      add_lacking(host, lacks);
+      events_.push({repaired_at(repair), Kind::nic, failure.part});
+      return update_speed();
+    }
   }
   take_host_out(host, repair);
   if (job_is_hit()) interrupt(failure.cause);
@@ -170,8 +178,28 @@ void Simulator::take_host_out(Index host, Hours repair) {
 void Simulator::take_leaf_out(Index leaf, Hours repair) {
   if (switch_out_[leaf]) return;
   switch_out_[leaf] = true;
-  state_.take_hosts_of(leaf);
+  for (const Index host : plant_.switches[leaf].hosts) {
+    const double lacks = lacks_at(leaf, host);
+    if (!goes_on(kLeaf, host, lacks)) {
+      state_.take_host(host);
+      continue;
+    }
+    add_lacking(host, lacks);
+    go_on_[leaf].push_back(host);
+  }
   events_.push({repaired_at(repair), Kind::leaf, leaf});
+  update_speed();
+}
+
+void Simulator::give_leaf_back(Index leaf) {
+  switch_out_[leaf] = false;
+  if (!job_.dual_leaf && !job_.without_rail) return state_.give_hosts_of(leaf);
+  auto go_on = std::exchange(go_on_[leaf], {});  // in the order of the hosts
+  for (const Index host : plant_.switches[leaf].hosts)
+    if (std::ranges::binary_search(go_on, host))
+      add_lacking(host, -lacks_at(leaf, host));
+    else
+      state_.give_host(host);
 }
 
 /// Whether the job sends over that switch, or that cable between switches.
@@ -187,15 +215,8 @@ bool Simulator::matters(std::uint32_t cause, Index part) const {
 void Simulator::take_above(const Failure& failure, Hours repair) {
   const bool is_of_job = matters(failure.cause, failure.part);
   if (failure.effect != Effect::stops) {
-    if (is_of_job) slow_down(failure, 1 / source_.slow_to(failure.cause), repair, false);
+    if (is_of_job) slow_down(failure, repair);
     return;
-  }
-  if (failure.cause == kLeaf) {
-    const auto& hosts = plant_.switches[switch_of(plant_, kLeaf, failure.part)].hosts;
-    if (is_of_job && is_spared(kLeaf, hosts.front())) {
-      const double nics = plant_.nics_of[hosts.front()], left = job_.dual_leaf ? nics - 0.5 : nics - 1;
-      return slow_down(failure, nics / left, repair, true);
-    }
   }
   take_out(failure.cause, failure.part, repair);
   const bool hit = job_is_hit();
@@ -271,13 +292,13 @@ Hours Simulator::when_found(const Failure& failure) const {
   return kNever;
 }
 
-void Simulator::slow_down(const Failure& failure, double factor, Hours repair, bool until_repaired) {
+void Simulator::slow_down(const Failure& failure, Hours repair) {
   const auto index = static_cast<Index>(slow_.size());
   active_.push_back(index);
-  slow_.push_back(
-      {failure.cause, failure.part, factor, now_, repair, failure.effect == Effect::silent, true});
-  const Hours end = until_repaired ? repaired_at(repair) : when_found(failure);
-  if (end < kNever) events_.push({end, until_repaired ? Kind::slow_ends : Kind::found, index});
+  slow_.push_back({failure.cause, failure.part, 1 / source_.slow_to(failure.cause), now_, repair,
+                   failure.effect == Effect::silent, true});
+  const Hours end = when_found(failure);
+  if (end < kNever) events_.push({end, Kind::found, index});
   update_speed();
 }
 
@@ -337,16 +358,16 @@ void Simulator::give(const Event& event) {
       cable_out_[event.part] = false;
       state_.give_cable(event.part);
       break;
+    case Kind::nic:
+      add_lacking(plant_.nic_host[event.part], -nic_lacks_[event.part]);
+      nic_lacks_[event.part] = 0;
+      break;
     case Kind::leaf:
-      switch_out_[event.part] = false;
-      state_.give_hosts_of(event.part);
+      give_leaf_back(event.part);
       break;
     case Kind::above:
       switch_out_[event.part] = false;
       for (const Index cable : plant_.switches[event.part].cables) state_.give_cable(cable);
-      break;
-    case Kind::slow_ends:
-      end_slow(event.part);
       break;
     case Kind::planned:
       state_.give_host(event.part);
@@ -356,6 +377,7 @@ void Simulator::give(const Event& event) {
   }
   update_speed();
   if (phase_ == Phase::waiting) look_for_hosts(false);
+  if (phase_ == Phase::running && size_ < job_.hosts) grow();
 }
 
 }  // namespace weft::reliability

@@ -62,14 +62,14 @@ class Simulator {
 
  private:
   enum class Phase : std::uint8_t { running, detecting, waiting, restarting };
-  enum class Kind : std::uint8_t { host, cable, leaf, above, slow_ends, found, planned };
+  enum class Kind : std::uint8_t { host, nic, cable, leaf, above, found, planned };
   struct Event {
     Hours at;
     Kind kind;
     Index part;
     bool operator<(const Event& other) const { return at > other.at; }
   };
-  /// A part that slows the job until it is found, or until it is repaired without being taken out.
+  /// A part that slows the job until it is found.
   struct Slow {
     std::uint32_t cause;
     Index part;
@@ -87,10 +87,13 @@ class Simulator {
   void take_out(std::uint32_t cause, Index part, Hours repair);
   void take_host_out(Index host, Hours repair);
   void take_leaf_out(Index leaf, Hours repair);
+  void give_leaf_back(Index leaf);
   void take_switch_out(Index above, Hours repair);
   bool matters(std::uint32_t cause, Index part) const;
-  bool is_spared(std::uint32_t cause, Index host) const;
-  void slow_down(const Failure& failure, double factor, Hours repair, bool until_repaired);
+  bool goes_on(std::uint32_t cause, Index host, double lacks) const;
+  double lacks_at(Index leaf, Index host) const;
+  void add_lacking(Index host, double nics);
+  void slow_down(const Failure& failure, Hours repair);
   Hours when_found(const Failure& failure) const;
   void give(const Event& event);
   void find(Index slow);
@@ -103,7 +106,10 @@ class Simulator {
   void stop_planned();
   void end_run(bool keeps);
   void look_for_hosts(bool first);
+  Index size_with(Index usable) const;
+  void grow();
   bool replace_lost();
+  bool fill_places();
   void delay_restart(Hours& told, Hours by);
   void start_run();
   void update_speed();
@@ -122,11 +128,17 @@ class Simulator {
   std::vector<Index> active_;                 // of slow_, those that slow the job now
   std::vector<bool> is_drained_;              // by host
   std::vector<bool> switch_out_, cable_out_;  // for a repair of their own
+  std::vector<float> nic_lacks_;              // by NIC: how much of it is out while its host goes on
+  std::vector<float> lacks_;                  // by host: NICs, of those and of leaves
+  std::vector<Index> lacking_;                // hosts with some
+  std::vector<std::vector<Index>> go_on_;     // by switch: hosts of a leaf that is out
   std::size_t checked_ = 0;                   // of the lost hosts, those that job_is_hit() has seen
   Index drained_ = 0, size_ = 0;
+  Index places_ = 0;     // hosts that the job has
   Index next_host_ = 0;  // of planned work
   Phase phase_ = Phase::running;
   Hours now_{}, phase_end_{}, run_start_{}, next_sweep_{}, next_planned_{};
+  Hours between_{};  // failures of the pool, about
   struct Breakpoint {
     Hours at;
     double speed;

@@ -22,10 +22,23 @@ Result<void> set_time(Hours& place, std::string_view value) {
   return {};
 }
 
+/// Or none: "0s".
+Result<void> set_time_or_none(Hours& place, std::string_view value) {
+  if (value != "0s") return set_time(place, value);
+  place = Hours(0);
+  return {};
+}
+
 Result<void> set_count(Index& place, std::string_view value) {
   const auto count = parse_whole_number<Index>(value);
   if (!count) return fail(ErrorKind::usage, "expected a whole number");
   place = *count;
+  return {};
+}
+
+Result<void> set_crews(Index& place, std::string_view value) {
+  WEFT_TRY_VOID(set_count(place, value));
+  if (place == 0) return fail(ErrorKind::usage, "expected a whole number above 0");
   return {};
 }
 
@@ -59,16 +72,16 @@ Result<void> set_word(Job& job, std::string_view word) {
 }
 
 Result<void> set_value(Job& job, std::string_view key, std::string_view value) {
-  if (key == "detect") return set_time(job.detect, value);
-  if (key == "restart") return set_time(job.restart, value);
+  if (key == "detect") return set_time_or_none(job.detect, value);
+  if (key == "restart") return set_time_or_none(job.restart, value);
   if (key == "checkpoint") return set_time(job.checkpoint_every, value);
-  if (key == "checkpoint-cost") return set_time(job.checkpoint_cost, value);
-  if (key == "find-slow") return set_time(job.find_slow, value);
-  if (key == "spare-start") return set_time(job.spare_start, value);
+  if (key == "checkpoint-cost") return set_time_or_none(job.checkpoint_cost, value);
+  if (key == "find-slow") return set_time_or_none(job.find_slow, value);
+  if (key == "spare-start") return set_time_or_none(job.spare_start, value);
   if (key == "sweep-cost") return set_sweep_cost(job.sweeps, value);
-  if (key == "agent-delay") return set_time(job.sweeps.delay, value);
+  if (key == "agent-delay") return set_time_or_none(job.sweeps.delay, value);
   if (key == "spares") return set_count(job.spares, value);
-  if (key == "crews") return set_count(job.crews, value);
+  if (key == "crews") return set_crews(job.crews, value);
   if (key == "sweep") {
     WEFT_TRY(job.sweeps, parse_sweeps(value, job.sweeps));
     return {};

@@ -335,6 +335,76 @@ TEST(Plan, SilentFailuresMakeSweepsPayAndAgentsFindThemSoonest) {
   EXPECT_TRUE(plan->sweep_every.has_value());
 }
 
+TEST(Plan, TheOnlySpineTakesAllHostsThatSendOverIt) {
+  const auto fabric = make_clos({.name = "s", .leaves = 4, .spines = 1, .hosts_per_leaf = 8});
+  FailureDomain power{.name = "pdu",
+                      .kind = "power",
+                      .members = {*fabric->find_node("spine1")},
+                      .events = 1,
+                      .exposure = Hours(9999)};
+  power.repair = Hours(4);
+  const auto plan = make_plan(make_plant(*fabric, {power}, 8), files::published_rates(), request_of(25));
+  ASSERT_TRUE(plan) << plan.error().message;
+  const auto hosts_of = [&](const Plan& of, std::string_view what) {
+    for (const BlastRow& each : of.blast)
+      if (each.what.starts_with(what)) return each.hosts;
+    return std::size_t{9999};
+  };
+  EXPECT_EQ(hosts_of(*plan, "a spine"), 32U);
+  EXPECT_EQ(hosts_of(*plan, "domain pdu"), 32U);
+  EXPECT_EQ(plan->largest_group, 32U);
+  auto request = request_of(25);
+  request.job.dual_leaf = true;
+  EXPECT_EQ(hosts_of(*make_plan(make_plant(*fabric, {}, 8), files::published_rates(), request), "a leaf"),
+            0U);
+  // Below one leaf nothing is sent over the spine. Of two spines of a pod one is half, both together are all.
+  const auto one = make_plant(*make_clos({.leaves = 1, .spines = 1, .hosts_per_leaf = 8}), {}, 8);
+  EXPECT_EQ(hosts_of(*make_plan(one, files::published_rates(), request_of(6)), "a spine"), 0U);
+  const auto pods = make_pod_clos({.pods = 2, .leaves = 2, .spines = 2, .cores = 2, .hosts_per_leaf = 4});
+  power.members = {*pods->find_node("spine1"), *pods->find_node("spine2")};
+  const auto both = make_plan(make_plant(*pods, {power}, 8), files::published_rates(), request_of(12));
+  EXPECT_EQ(hosts_of(*both, "a spine"), 0U);
+  EXPECT_EQ(hosts_of(*both, "domain pdu"), 8U) << "a pod";
+}
+
+TEST(Plan, OfFewRestartsMoreHistoriesTellHowManySpares) {
+  const auto plant = make_plant(*make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 8}), {}, 8);
+  auto rates = files::published_rates();
+  const auto plan = make_plan(plant, rates, request_of(14));
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(plan->steps[1].spares && plan->steps[2].spares);
+  EXPECT_LE(*plan->steps[0].spares, *plan->steps[2].spares);
+  EXPECT_EQ(plan->job.spares, *plan->steps[1].spares);
+  // Where none tell of it, as many as were needed ever, not all hosts that there are.
+  for (auto& each : rates.classes) each.events = std::ceil(each.events / 1e4), each.time *= 100;
+  auto rare = request_of(1);
+  rare.length = Hours(24);
+  const auto few = make_plan(plant, rates, rare);
+  ASSERT_TRUE(few) << few.error().message;
+  EXPECT_FALSE(few->steps[1].spares);
+  EXPECT_LE(few->job.spares, 8U);
+}
+
+TEST(Plan, ClassesThatTheRatesDoNotHaveAreCalledAGuess) {
+  const auto plant = make_plant(*make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 8}), {}, 8);
+  const auto plan = make_plan(plant, rates_with(0), request_of(14));
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(plan->guesses, testing::Contains("no failure of leaf switches, which the rates do not have"));
+  EXPECT_THAT(plan->guesses, testing::Not(testing::Contains(HasSubstr("core switches"))));
+}
+
+TEST(Plan, SaysWhyMoreSparesAreNeededThanOfIndependentHosts) {
+  const auto plant = make_plant(*make_clos({.leaves = 16, .spines = 2, .hosts_per_leaf = 2}), {}, 8);
+  auto rates = rates_with(0);
+  for (auto& each : rates.classes) each.events *= 10, each.repair[0].mean = Hours(6);
+  auto request = request_of(16);
+  request.job.crews = 1;
+  const auto plan = make_plan(plant, rates, request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_FALSE(plan->differs.empty());
+  EXPECT_THAT(plan->differs.back(), HasSubstr("repairs wait for a crew"));
+}
+
 TEST(Plan, SparesStandInEveryPod) {
   const auto fabric =
       make_rails({.groups = 2, .hosts_per_group = 8, .rails = 2, .spines = 2, .pods = 4, .cores = 4});
@@ -369,6 +439,24 @@ TEST(Plan, AnEnlargedFabricHasMoreOfTheSame) {
   EXPECT_GE(large->gpus(), 100'000U);
   EXPECT_EQ(large->count(PartClass::leaf) / large->hosts, plant.count(PartClass::leaf) / plant.hosts);
   EXPECT_FALSE(enlarged(plant, 100'000'000'000));
+  const auto many =
+      enlarged(make_plant(*make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}), {}, 1), 200'000);
+  ASSERT_TRUE(many) << "100,000 copies";
+  EXPECT_EQ(many->hosts, 200'000U);
+}
+
+TEST(Plan, PartsOnTheShelfAreMoreWhereFewEventsSayLittleOfTheirRate) {
+  const auto plant = make_plant(*make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 8}), {}, 8);
+  auto rates = rates_with(0);
+  auto& gpus = rates.classes[0];
+  gpus.events = 1, gpus.parts = plant.gpus(), gpus.time = Hours(24);  // five within five days
+  auto request = request_of(14);
+  request.lead_time = Hours(5 * 24);
+  const auto plan = make_plan(plant, rates, request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_NEAR(plan->shelf[0].mean, 5, 1e-9);
+  EXPECT_NEAR(static_cast<double>(plan->shelf[0].parts), std::log(0.01) / std::log(5.0 / 6) - 1, 2)
+      << "of an open rate the counts are geometric; were it known, 11 would do";
 }
 
 TEST(ClosedForm, PublishedFiguresOfLlama3) {

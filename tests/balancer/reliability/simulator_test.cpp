@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "balancer/reliability/closed_form.hpp"
 #include "tests/support/exact_chain.hpp"
+#include "topology/files/fabric_file.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::reliability {
@@ -113,7 +115,88 @@ TEST(Simulator, WithoutASpareTheJobWaitsForTheRepair) {
   shrinking.shortage = Shortage::shrink;
   const auto shrunk = outcome_of({failure(10, PartClass::host, 3, 5)}, shrinking);
   EXPECT_EQ(shrunk.time.waiting, Hours(0));
-  EXPECT_NEAR(shrunk.time.shrunk.count(), 89.0 / 8, 1e-9);
+  EXPECT_NEAR(shrunk.time.shrunk.count(), 4.0 / 8, 1e-9) << "from 11 h until the repair at 15 h";
+  EXPECT_DOUBLE_EQ(shrunk.time.restart.count(), 1) << "smaller, and whole again";
+}
+
+TEST(Simulator, AJobThatShrankAndGrewIsHitByItsHostsAsBefore) {
+  auto job = job_of(8, 0);
+  job.shortage = Shortage::shrink, job.group = 2;
+  // The leaf's four hosts are back at 15 h: each of them interrupts again.
+  std::vector<Failure> failures{failure(10, PartClass::leaf, 0, 5)};
+  for (Index host = 0; host < 8; ++host)
+    failures.push_back(failure(20 + 10 * host, PartClass::host, host, 2));
+  const auto outcome = outcome_of(failures, job, 200);
+  EXPECT_EQ(outcome.all_interruptions(), 9U);
+  EXPECT_NEAR(all(outcome.time), 200, 1e-9);
+  // Of groups of two the second host of the group that is short is no part of the job.
+  const auto idle =
+      outcome_of({failure(10, PartClass::host, 0, 20), failure(15, PartClass::host, 7, 1)}, job);
+  EXPECT_EQ(idle.all_interruptions(), 1U);
+  // What a host does until the next failure is less than a restart takes: the job stays as it is.
+  std::vector<Failure> often{failure(10, PartClass::host, 3, 1.5)};
+  for (int i = 0; i < 300; ++i) often.push_back(failure(13 + i * 0.01, PartClass::switch_cable, 0, 0.001));
+  job.group = 1;
+  EXPECT_NEAR(outcome_of(often, job, 20).time.shrunk.count(), 2.0 / 8, 1e-9);
+}
+
+TEST(Simulator, WithoutARailAHostLacksOneNicAndNoSecondOne) {
+  const auto plant =
+      make_plant(*make_rails({.groups = 2, .hosts_per_group = 4, .rails = 4, .spines = 2}), {}, 4);
+  const files::Rates rates{.origin = "test", .classes = {class_rates(PartClass::leaf, 1, 1, Hours(1))}};
+  const HistorySource source(plant, rates);
+  auto job = job_of(8, 0);
+  job.without_rail = true;
+  const auto run = [&](std::vector<Failure> failures) {
+    return Simulator(source, job).run({Hours(100), std::move(failures)});
+  };
+  const auto one = run({failure(10, PartClass::leaf, 0, 10)});
+  EXPECT_EQ(one.all_interruptions(), 0U);
+  EXPECT_NEAR(one.time.slow.count(), 10 * (1 - 3.0 / 4), 1e-9);
+  EXPECT_EQ(one.undetected, Hours(0)) << "it is known";
+  EXPECT_EQ(
+      run({failure(10, PartClass::leaf, 0, 10), failure(12, PartClass::leaf, 1, 10)}).all_interruptions(),
+      1U);
+  EXPECT_EQ(run({failure(10, PartClass::nic, 0, 10), failure(12, PartClass::nic, 0, 10)}).all_interruptions(),
+            0U)
+      << "it is out already";
+  const auto other =
+      static_cast<Index>(std::find(plant.nic_host.begin() + 1, plant.nic_host.end(), plant.nic_host[0]) -
+                         plant.nic_host.begin());
+  const auto both = [&](double repair) {
+    return run({failure(10, PartClass::nic, 0, repair), failure(12, PartClass::nic, other, repair)});
+  };
+  EXPECT_EQ(both(10).all_interruptions(), 1U);
+  EXPECT_EQ(both(1).all_interruptions(), 0U);
+  job.without_rail = false, job.dual_leaf = true;
+  EXPECT_EQ(run({failure(10, PartClass::nic, 0, 10)}).all_interruptions(), 1U) << "a NIC is not there twice";
+  const auto dual = run({failure(10, PartClass::host_cable, 0, 10), failure(10, PartClass::leaf, 1, 10)});
+  EXPECT_EQ(dual.all_interruptions(), 0U);
+  EXPECT_NEAR(dual.time.slow.count(), 10 * (1 - 3.0 / 4), 1e-9) << "a host has two halves less";
+}
+
+TEST(Simulator, OfAHostWithAllItsNicsAtOneLeafNoneIsLeftWithoutIt) {
+  const auto file = files::parse_fabric_file(
+      "fabric: f\nnodes:\n"
+      "  - {name: leaf1, kind: switch, tier: leaf}\n  - {name: leaf2, kind: switch, tier: leaf}\n"
+      "  - {name: host1, kind: host}\n  - {name: host2, kind: host}\n"
+      "links:\n"
+      "  - {a: host1/p1, b: leaf1/p1, rate: 400G}\n  - {a: host1/p2, b: leaf1/p2, rate: 400G}\n"
+      "  - {a: host2/p1, b: leaf1/p3, rate: 400G}\n  - {a: host2/p2, b: leaf2/p1, rate: 400G}\n"
+      "  - {a: leaf1/p4, b: leaf2/p2, rate: 400G}\n",
+      "test");
+  ASSERT_TRUE(file) << file.error().message;
+  const auto plant = make_plant(file->fabric, {}, 2);
+  const files::Rates rates{.origin = "test", .classes = {class_rates(PartClass::leaf, 1, 1, Hours(1))}};
+  const HistorySource source(plant, rates);
+  auto job = job_of(2, 0);
+  job.without_rail = true;
+  const auto outcome = Simulator(source, job).run({Hours(100), {failure(10, PartClass::leaf, 0, 10)}});
+  EXPECT_EQ(outcome.all_interruptions(), 1U);
+  EXPECT_NEAR(outcome.time.waiting.count(), 9.5, 1e-9);
+  EXPECT_EQ(
+      Simulator(source, job).run({Hours(100), {failure(10, PartClass::leaf, 1, 10)}}).all_interruptions(),
+      0U);
 }
 
 TEST(Simulator, ALeafTakesAllItsHostsAndOneSpareIsNotEnough) {
@@ -146,6 +229,17 @@ TEST(Simulator, WhatIsSilentSlowsUntilASweepFindsIt) {
   EXPECT_NEAR(swept.undetected.count(), 13.5, 1e-9);
   EXPECT_NEAR(swept.time.sweeps.count(), 0.4, 1e-9);
   EXPECT_NEAR(all(swept.time), 100, 1e-6);
+}
+
+TEST(Simulator, ASweepThatFindsSomethingTakesItsTimeToo) {
+  auto job = job_of(4, 4);
+  job.sweeps = {.policy = SweepPolicy::every, .every = Hours(24), .cost = Hours(0.1)};
+  const auto outcome = outcome_of({failure(10.5, PartClass::nic, 0, 5, Effect::silent),
+                                   failure(11, PartClass::nic, 1, 5, Effect::silent)},
+                                  job);
+  EXPECT_NEAR(outcome.time.sweeps.count(), 0.4, 1e-9);
+  EXPECT_NEAR(outcome.time.restart.count(), 0.5, 1e-9) << "one restart for both";
+  EXPECT_NEAR(all(outcome.time), 100, 1e-9);
 }
 
 TEST(Simulator, PlannedWorkLosesNoWorkAndNeedsASpareForEachHost) {
