@@ -17,6 +17,7 @@
 #include "cli/lab_place.hpp"
 #include "cli/progress.hpp"
 #include "cli/stamp.hpp"
+#include "cli/terminal.hpp"
 #include "cli/time_limit.hpp"
 #include "collectors/report/discovery.hpp"
 #include "probes/discover/against_file.hpp"
@@ -311,7 +312,7 @@ int discover_roce(const po::variables_map& values) {
   for (const auto& trouble : found->troubles) print_stderr("weft: {}\n", trouble);
   if (format == "yaml") fmt::print("{}", report::discovery_yaml(*found));
   if (format == "json") fmt::print("{}", report::discovery_json(*found, stamp_now()));
-  if (format == "table") fmt::print("{}", report::discovery_table(*found));
+  if (format == "table") fmt::print("{}", report::discovery_table(*found, terminal_columns()));
   const bool contradicted = !found->found.disagreements.empty() || !found->differences.empty();
   return contradicted                                           ? kExitDegraded
          : found->found.gaps.empty() && found->troubles.empty() ? kExitHealthy

@@ -12,8 +12,6 @@
 namespace weft::report {
 namespace {
 
-constexpr std::size_t kColumns = 80;
-
 std::string count_of(std::size_t count, const char* one, const char* more) {
   return fmt::format("{} {}", count, count == 1 ? one : more);
 }
@@ -30,11 +28,9 @@ std::string tiers_of(const Fabric& fabric) {
   return text;
 }
 
-void put_lines(std::string& out, const char* before, const std::vector<std::string>& lines) {
-  for (const auto& line : lines) {
-    auto text = wrapped(fmt::format("{}: {}", before, line), 0, kColumns);
-    out += text;
-  }
+void put_lines(std::string& out, const char* before, const std::vector<std::string>& lines,
+               std::size_t columns) {
+  for (const auto& line : lines) out += wrapped(fmt::format("{}: {}", before, line), 0, columns);
 }
 
 /// The addresses whose port is not known, as lines to complete and to paste under `addresses`.
@@ -55,7 +51,7 @@ std::vector<std::string> assumptions(const discover::FoundFabric& found) {
 
 }  // namespace
 
-std::string discovery_table(const Discovery& discovery) {
+std::string discovery_table(const Discovery& discovery, std::size_t columns) {
   const Fabric& fabric = discovery.found.fabric;
   std::string out;
   std::size_t between = 0, named = 0, ends = 0;
@@ -71,22 +67,24 @@ std::string discovery_table(const Discovery& discovery) {
   out += wrapped(
       fmt::format("fabric {}: {} with {}{}", fabric.name(), count_of(fabric.hosts().size(), "host", "hosts"),
                   count_of(fabric.nics().size(), "NIC", "NICs"), tiers_of(fabric)),
-      0, kColumns);
-  out +=
-      fmt::format("{}: {} of hosts, {} between switches\n", count_of(fabric.link_count(), "cable", "cables"),
-                  fabric.link_count() - between, between);
-  out += fmt::format("{} of {} switch ports have an address, {} a name\n", addressed, ends, named);
+      0, columns);
+  out += wrapped(
+      fmt::format("{}: {} of hosts, {} between switches", count_of(fabric.link_count(), "cable", "cables"),
+                  fabric.link_count() - between, between),
+      0, columns);
+  out += wrapped(fmt::format("{} of {} switch ports have an address, {} a name", addressed, ends, named), 0,
+                 columns);
   if (discovery.traces > 0) out += fmt::format("by {}", count_of(discovery.traces, "trace", "traces"));
   if (discovery.records > 0)
     out += fmt::format("{}{}", discovery.traces > 0 ? " and " : "by ",
                        count_of(discovery.records, "record", "records"));
   out += "\n";
-  put_lines(out, "assumed", assumptions(discovery.found));
-  put_lines(out, "unknown", discovery.found.gaps);
-  put_lines(out, "disagree", discovery.found.disagreements);
-  put_lines(out, "differs", discovery.differences);
+  put_lines(out, "assumed", assumptions(discovery.found), columns);
+  put_lines(out, "unknown", discovery.found.gaps, columns);
+  put_lines(out, "disagree", discovery.found.disagreements, columns);
+  put_lines(out, "differs", discovery.differences, columns);
   if (!discovery.against.empty() && discovery.differences.empty())
-    out += fmt::format("no cable found differs from {}\n", discovery.against);
+    out += wrapped("no cable found differs from " + discovery.against, 0, columns);
   if (!discovery.found.open.empty())
     out += "addresses to complete and to paste into the fabric file:\naddresses:\n  ports:\n" +
            open_addresses(discovery.found, "");

@@ -1,6 +1,7 @@
 // What a discovery of a RoCE fabric found, for people, for programs, and as a fabric file.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct Discovery {
   std::string against = {};              // the design's file; empty: none was given
 };
 
-std::string discovery_table(const Discovery& discovery);
+/// In lines of `columns`, but those to be pasted.
+std::string discovery_table(const Discovery& discovery, std::size_t columns);
 /// A fabric file; what is not known stands in it as comments.
 std::string discovery_yaml(const Discovery& discovery);
 /// weft.discovery/1

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "topology/model/addressing.hpp"
 #include "topology/model/clos.hpp"
@@ -37,7 +38,7 @@ Discovery left_open() {
 }
 
 TEST(DiscoveryTable, CountsWhatWasFoundAndByWhat) {
-  const auto table = discovery_table(whole());
+  const auto table = discovery_table(whole(), 80);
   EXPECT_THAT(table, HasSubstr("2 hosts with 2 NICs, 2 leaves, 1 spine\n"));
   EXPECT_THAT(table, HasSubstr("4 cables: 2 of hosts, 2 between switches\n"));
   EXPECT_THAT(table, HasSubstr("by 1 trace and 2 records\n"));
@@ -46,17 +47,24 @@ TEST(DiscoveryTable, CountsWhatWasFoundAndByWhat) {
 }
 
 TEST(DiscoveryTable, SaysWhatIsOpenAssumedContradictedAndDifferent) {
-  const auto table = discovery_table(left_open());
+  const auto table = discovery_table(left_open(), 80);
   EXPECT_THAT(table, AllOf(HasSubstr("unknown: a switch above leaf1"), HasSubstr("disagree: host1"),
                            HasSubstr("differs: leaf1--spine1"), HasSubstr("assumed: 400"),
                            HasSubstr("of 3 cables"), HasSubstr("NODE/PORT: \"10.0.0.77\"")));
 }
 
+TEST(DiscoveryTable, FitsANarrowTerminalButForWhatIsToBePasted) {
+  auto discovery = left_open();
+  discovery.found.open.clear();
+  std::istringstream lines(discovery_table(discovery, 40));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 40u) << line;
+}
+
 TEST(DiscoveryTable, SaysThatNothingDiffersOnlyWhereAFileWasGiven) {
   auto discovery = whole();
-  EXPECT_THAT(discovery_table(discovery), Not(HasSubstr("no cable found differs")));
+  EXPECT_THAT(discovery_table(discovery, 80), Not(HasSubstr("no cable found differs")));
   discovery.against = "design.yaml";
-  EXPECT_THAT(discovery_table(discovery), HasSubstr("no cable found differs from design.yaml"));
+  EXPECT_THAT(discovery_table(discovery, 80), HasSubstr("no cable found differs from design.yaml"));
 }
 
 TEST(DiscoveryYaml, IsAFabricFileWhateverIsNotKnown) {
