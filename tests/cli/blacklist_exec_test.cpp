@@ -98,8 +98,10 @@ TEST_F(BlacklistExec, LeavesWhatOthersMarkedAlone) {
 TEST_F(BlacklistExec, SaysWhatIsKnownOfAProgramThatSaysNothing) {
   add("host1");
   program("#!/bin/sh\n[ $1 = apply ] && exit 3\n[ $1 = check ] || " + kAllInService);
-  EXPECT_THAT(sync().out,
-              AllOf(HasSubstr("host1: no mark stands there"), HasSubstr("(exit status 3) and said")));
+  std::string said;  // wherever the page breaks its lines
+  for (const char c : sync().out)
+    if (c != ' ' && c != '\n') said += c;
+  EXPECT_THAT(said, AllOf(HasSubstr("host1:nomarkstandsthere"), HasSubstr("(exitstatus3)andsaidnothing")));
   program("#!/bin/sh\n[ $1 = check ] || sed 's/}$/,\"whose\":\"others\",\"text\":\"\"}/'\n");
   EXPECT_THAT(sync().err, HasSubstr("host1: left alone: the program says no more of it"));
 }
