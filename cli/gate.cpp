@@ -1,13 +1,9 @@
-#include <unistd.h>
-
 #include <array>
-#include <cstdlib>
-#include <future>
-#include <thread>
 
 #include "balancer/export/gate.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/gate_answer.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/output_files.hpp"
 #include "cli/terminal.hpp"
@@ -21,69 +17,27 @@ namespace {
 using exports::Gate;
 using exports::HostVerdict;
 
-constexpr const char* kUsualFile = "/var/lib/weft/gate";
-constexpr const char* kUsualAge = "48h";
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
-/// A file server that hangs keeps no job waiting for longer.
-constexpr auto kMaxRead = std::chrono::seconds(3);
 
-Result<blacklist::Seconds> read_age(const po::variables_map& values) {
+Result<GateQuestion> read_question(const po::variables_map& values) {
+  GateQuestion question{.file = values["file"].as<std::string>(),
+                        .host = text_option(values, "host").value_or(this_host())};
   WEFT_TRY(const auto age, read_option(values, "max-age", files::parse_span));
-  return std::chrono::ceil<blacklist::Seconds>(*age);
-}
-
-/// As Slurm calls this host, or as it calls itself, without its domain.
-std::string this_host() {
-  if (const char* name = std::getenv("SLURMD_NODENAME"); name && *name) return name;
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return {};
-  const std::string whole = name.data();
-  return whole.substr(0, whole.find('.'));
-}
-
-/// The file's text; an Error too where it does not come in time. A thread that still waits then ends with the
-/// process.
-Result<std::string> read_in_time(const std::string& path) {
-  std::promise<Result<std::string>> promise;
-  auto text = promise.get_future();
-  std::thread([path, promise = std::move(promise)]() mutable {
-    promise.set_value(files::read_text_file(path, exports::kMaxGateBytes));
-  }).detach();
-  if (text.wait_for(kMaxRead) == std::future_status::ready) return text.get();
-  return fail(ErrorKind::absent, "{} cannot be read within {} s", path, kMaxRead.count());
-}
-
-struct Question {
-  std::string file, host;
-  blacklist::Seconds longest{};
-  std::optional<Verdict> refuse;  // this verdict and worse
-};
-
-Result<Question> read_question(const po::variables_map& values) {
-  Question question{.file = values["file"].as<std::string>(),
-                    .host = text_option(values, "host").value_or(this_host())};
-  WEFT_TRY(question.longest, read_age(values));
+  question.longest = std::chrono::ceil<blacklist::Seconds>(*age);
   if (const auto word = text_option(values, "refuse")) {
-    question.refuse = parse_verdict(*word);
-    if (question.refuse != Verdict::failed && question.refuse != Verdict::degraded)
-      return fail(ErrorKind::usage, "--refuse {}: expected failed or degraded", *word);
+    WEFT_TRY(question.refuse, parse_refusal(*word));
   }
   return question;
 }
 
-int answer(const Question& question) {
-  const auto now = now_of_machine().wall;
-  const auto text = read_in_time(question.file);
-  const auto said = text ? exports::read_gate(*text, question.host, now, question.longest)
-                         : HostVerdict{question.host, Verdict::unknown, text.error().message};
-  const bool is_refused = question.refuse && said.verdict >= *question.refuse;
-  const auto line = fmt::format("{} {}", weft::to_string(said.verdict), said.text);
+int answer(const GateQuestion& question) {
+  const auto said = answer_of(question, now_of_machine().wall);
   // Whoever reads it by a pipe makes one reason of it.
   if (stdout_is_terminal())
-    print_wrapped(line);
+    print_wrapped(said.line);
   else
-    fmt::print("{}\n", line);
-  return is_refused ? exit_status(said.verdict) : kExitHealthy;
+    fmt::print("{}\n", said.line);
+  return said.status;
 }
 
 Result<Gate> gate_by_diagnosis(const Fabric& fabric, const std::string& path) {
@@ -133,7 +87,7 @@ Result<void> publish(const po::variables_map& values) {
 
 void add_file_option(OptionParser& parser, const char* text) {
   parser.options().add_options()(
-      "file", po::value<std::string>()->value_name("FILE")->default_value(kUsualFile), text);
+      "file", po::value<std::string>()->value_name("FILE")->default_value(kUsualGateFile), text);
 }
 
 OptionParser publish_options() {
@@ -178,7 +132,7 @@ OptionParser gate_options() {
       "  weft gate --file gate --host host1\n  weft gate --file gate --host host1 --refuse failed\n");
   add_file_option(parser, "the file of weft gate publish");
   parser.options().add_options()("max-age",
-                                 po::value<std::string>()->value_name("TIME")->default_value(kUsualAge),
+                                 po::value<std::string>()->value_name("TIME")->default_value(kUsualGateAge),
                                  "a file that is older says nothing")(
       "host", po::value<std::string>()->value_name("HOST"),
       "as the fabric file names it (default: SLURMD_NODENAME, or this host's name)")(

@@ -103,7 +103,7 @@ endfunction()
 # The program `weft`: everything in its folder but main.cpp is a library, so that tests can reach it.
 function(weft_program path)
   file(GLOB sources CONFIGURE_DEPENDS ${path}/*.cpp)
-  list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${path}/main.cpp)
+  list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${path}/main.cpp ${CMAKE_SOURCE_DIR}/${path}/gate_main.cpp)
   weft_all_targets(targets)
   weft_describe_build(about)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/${path}/commands.cpp PROPERTIES COMPILE_DEFINITIONS "${about}")
@@ -113,7 +113,15 @@ function(weft_program path)
   weft_use_precompiled(weft_cli weft_precompiled_cli)
   add_executable(weft ${path}/main.cpp)
   target_link_libraries(weft PRIVATE weft_cli)
-  install(TARGETS weft RUNTIME COMPONENT weft)
+  # Before each job on each host: a few files and nothing to load but the C library.
+  add_executable(weft-gate ${path}/gate_main.cpp ${path}/gate_answer.cpp ${path}/exit_status.cpp balancer/export/gate_file.cpp
+    balancer/export/target.cpp topology/files/file_text.cpp topology/files/time_span.cpp topology/findings/verdict.cpp
+    topology/base/outside_text.cpp topology/base/units.cpp topology/base/utc.cpp)
+  target_include_directories(weft-gate PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(weft-gate PRIVATE FMT_HEADER_ONLY)
+  target_link_options(weft-gate PRIVATE -static-libstdc++ -static-libgcc)
+  add_dependencies(weft weft-gate)
+  install(TARGETS weft weft-gate RUNTIME COMPONENT weft)
 endfunction()
 
 # The targets of the modules that these test files include, directly or by way of other files of tests/: what their program

@@ -10,17 +10,29 @@ EntryBook::EntryBook(Ledger& ledger, const Fabric& fabric, NicAction action)
     : ledger_(&ledger), fabric_(&fabric), action_(action), out_(fabric.link_count(), false) {
   for (Entry& entry : ledger.entries) {
     by_name_[entry.subject].push_back(entry.id);
-    if (entry.state == EntryState::released) continue;
+    const bool is_released = entry.state == EntryState::released;
+    if (is_released && entry.marks.empty()) continue;
     const auto subject = find_subject(fabric, entry.subject);
+    if (subject && (entry.state == EntryState::active || !entry.marks.empty()))
+      for (const LinkId link : cut_links(entry, effect_of(fabric, *subject, action)))
+        out_[link.value()] = true;
+    if (is_released) continue;
     if (!subject && entry.is_known)
       newly_lost_.emplace_back(entry.id, fmt::format("{} {}: {}", to_string(entry.subject.kind),
                                                      entry.subject.name, subject.error().message));
     entry.is_known = subject.has_value();
-    if (!subject) continue;
-    know(entry, *subject);
-    if (entry.state == EntryState::active)
-      for (const LinkId link : effect(entry).links) out_[link.value()] = true;
+    if (subject) know(entry, *subject);
   }
+}
+
+/// Links between switches leave the routes; the cable of a NIC does where a fabric manager isolates it.
+std::vector<LinkId> EntryBook::cut_links(const Entry& entry, const Effect& effect) const {
+  constexpr std::string_view kIsolatesNics = "ufm";
+  auto links = effect.links;
+  if (std::ranges::find(entry.marks, kIsolatesNics, &Mark::target) == entry.marks.end()) return links;
+  for (const PortId nic : effect.nics)
+    if (const auto link = fabric_->port(nic).link) links.push_back(*link);
+  return links;
 }
 
 void EntryBook::know(const Entry& entry, const Subject& subject) {

@@ -34,14 +34,17 @@ class EntryBook {
   std::vector<ChannelId> channels(const Entry& entry) const;
   Effect effect(const Entry& entry) const;
 
-  /// Out of the routes by an entry that was active as the book was made.
+  /// By an entry that was active, or a mark that stood, as the book was made: no probe crosses it.
   bool is_out_of_routes(LinkId link) const { return out_[link.value()]; }
+  /// No probe crosses it while it is active.
+  bool takes_probes_off(const Entry& entry) const { return !cut_links(entry, effect(entry)).empty(); }
 
   /// Gives it its id, name and time, and counts its offences. Other entries move in memory.
   Entry& add(Entry entry, const Subject& subject);
 
  private:
   void know(const Entry& entry, const Subject& subject);
+  std::vector<LinkId> cut_links(const Entry& entry, const Effect& effect) const;
 
   Ledger* ledger_;
   const Fabric* fabric_;

@@ -6,6 +6,9 @@
 #include <ranges>
 #include <set>
 
+#include "balancer/blacklist/contradiction.hpp"
+#include "topology/findings/observation.hpp"
+
 namespace weft::blacklist {
 namespace {
 
@@ -154,6 +157,21 @@ class Reader {
     for (const ChannelId channel : channels_of(fabric_, subject)) suspected_[channel.value()] = true;
   }
 
+  /// The run saw it between other ports than the fabric file has: which cable is meant nobody knows.
+  bool has_moved(const std::optional<files::LinkReference>& ends, LinkId link, Verdict verdict) {
+    if (!ends) return false;
+    const auto its = files::refer_to(fabric_, link);
+    const auto same = [](const files::LinkEnd& one, const files::LinkEnd& other) {
+      return one.node == other.node && one.port == other.port;
+    };
+    if ((same(ends->a, its.a) && same(ends->b, its.b)) || (same(ends->a, its.b) && same(ends->b, its.a)))
+      return false;
+    suspect(Subject(link));
+    advise(verdict, "{}: the run saw it between {} port {} and {} port {}, the fabric file has other ends",
+           its.name, ends->a.node, ends->a.port.value(), ends->b.node, ends->b.port.value());
+    return true;
+  }
+
   void add(Subject subject, Cause cause, Verdict verdict, double confidence,
            const std::optional<Estimate>& estimate, const std::vector<std::string>& evidence) {
     suspect(subject);
@@ -163,6 +181,8 @@ class Reader {
                                                                                              : estimate->low)
                           : std::nullopt;
     out_.evidence.faults.push_back({subject, cause, verdict, confidence, evidence, size});
+    if (const Fault& fault = out_.evidence.faults.back(); tells_of_miswiring(fault))
+      advise(verdict, "{}: {}", name_of(fabric_, subject).name, fault.evidence.front());
   }
 
   Result<void> take(const files::LinkReport& report) {
@@ -174,6 +194,7 @@ class Reader {
       });
     if (place.channels.empty())
       return fail(ErrorKind::invalid_input, "{} does not leave {}", report.link, *report.from);
+    if (has_moved(report.ends, link, report.verdict)) return {};
     add(*covering(fabric_, place), report.cause, report.verdict, report.confidence, report.estimate,
         report.evidence);
     return {};
@@ -181,14 +202,19 @@ class Reader {
 
   Result<void> take(const files::HostReport& report) {
     constexpr double kMeasured = 1.0;  // what a host measured of itself has no probability
+    // Without a cause a part of the run failed there, which may be the agent: another run has to say so.
+    constexpr double kFailedOnce = 0.9;
     Subject subject;
     if (report.nic) {
-      WEFT_TRY(subject, fabric_.find_nic(*report.nic));
+      WEFT_TRY(const auto nic, fabric_.find_nic(*report.nic));
+      if (const auto link = fabric_.port(nic).link; link && has_moved(report.ends, *link, report.verdict))
+        return {};
+      subject = nic;
     } else {
       WEFT_TRY(subject, fabric_.find_node(report.host));
     }
-    add(subject, report.cause.value_or(Cause::down), report.verdict, report.confidence.value_or(kMeasured),
-        report.estimate, report.evidence);
+    add(subject, report.cause.value_or(Cause::down), report.verdict,
+        report.confidence.value_or(report.cause ? kMeasured : kFailedOnce), report.estimate, report.evidence);
     return {};
   }
 
@@ -297,6 +323,12 @@ class Reader {
 
 }  // namespace
 
+bool tells_of_miswiring(const Fault& fault) {
+  return fault.cause == Cause::down && std::ranges::any_of(fault.evidence, [](const std::string& line) {
+           return line.ends_with(kMiswired);
+         });
+}
+
 bool is_clean_over(const Evidence& evidence, const std::vector<ChannelId>& channels, Cause cause,
                    std::optional<double> size) {
   const auto& clean = needs_load(cause) ? evidence.loaded : evidence.clean;
@@ -309,6 +341,9 @@ Result<ReadEvidence> evidence_of(const Fabric& fabric, const files::DiagnosisDoc
   if (document.fabric != fabric.name())
     return fail(ErrorKind::invalid_input, "the diagnosis is of fabric {}, not of {}", document.fabric,
                 fabric.name());
+  if (const auto words = contradiction_in(document))
+    return fail(ErrorKind::invalid_input, "the diagnosis contradicts itself: {}: nothing of it is taken",
+                *words);
   return Reader(fabric, document).read();
 }
 

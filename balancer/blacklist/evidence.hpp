@@ -19,6 +19,10 @@ struct Fault {
   std::vector<std::string> evidence{};
   std::optional<double> size{};  // least of the estimate's interval, in the unit that Estimate has by cause
 };
+/// A cable that leads elsewhere than the fabric file says: it carries packets all the same, and what the file
+/// has at its ends may be well. It is for people to mend, and makes no entry.
+bool tells_of_miswiring(const Fault& fault);
+
 struct Evidence {
   std::string run;          // two of one name are one
   UtcTime from{}, until{};  // when its packets were sent
@@ -38,7 +42,8 @@ bool is_clean_over(const Evidence& evidence, const std::vector<ChannelId>& chann
 
 struct ReadEvidence {
   Evidence evidence;
-  /// Faults that no entry can say, in words: a set over several cables, the fabric as a whole.
+  /// Faults that no entry can say, in words: a set over several cables, the fabric as a whole, a cable that
+  /// leads elsewhere.
   std::vector<std::string> advice;
 };
 

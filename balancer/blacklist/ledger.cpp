@@ -9,6 +9,14 @@ namespace {
 constexpr std::array<std::string_view, 4> kStates{"proposed", "active", "probation", "released"};
 /// Of a gap that only the wall clock measured.
 constexpr Seconds kMaxByWallClock = std::chrono::minutes(10);
+constexpr std::size_t kMaxLines = 20;  // of evidence: whoever reads a reason wants its first lines
+
+/// No character of UTF-8 is cut.
+std::string first_bytes(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
 
 template <class AnyLedger>
 auto* entry_in(AnyLedger& ledger, EntryId id) {
@@ -24,6 +32,12 @@ std::optional<EntryState> parse_entry_state(std::string_view text) {
   const auto found = std::ranges::find(kStates, text);
   if (found == kStates.end()) return std::nullopt;
   return static_cast<EntryState>(found - kStates.begin());
+}
+
+std::vector<std::string> kept_lines(std::vector<std::string> lines) {
+  if (lines.size() > kMaxLines) lines.resize(kMaxLines);
+  for (std::string& line : lines) line = first_bytes(line, kMaxText);
+  return lines;
 }
 
 Seconds passed(const std::optional<Now>& before, const Now& now) {

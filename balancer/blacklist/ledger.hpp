@@ -22,6 +22,8 @@ using EntryId = Strong<struct EntryIdTag, std::uint64_t>;  // from 1, in one led
 
 /// Of a reason, and of each line of evidence, in bytes.
 inline constexpr std::size_t kMaxText = 1000;
+/// Lines of evidence as an entry keeps them, the first and not too long: a ledger is read as a whole.
+std::vector<std::string> kept_lines(std::vector<std::string> lines);
 /// For which an operator may add an entry.
 inline constexpr auto kMaxTime = std::chrono::hours(24 * 366);
 

@@ -15,28 +15,9 @@ namespace {
 constexpr double kMinToPropose = 0.5;                   // likelier at fault than not
 constexpr auto kClocksApart = std::chrono::minutes(5);  // of the machine that swept and this one
 constexpr std::string_view kAuthor = "weft";
-constexpr std::size_t kMaxLines = 20;  // of evidence
 
 std::string words(const Entry& entry) {
   return fmt::format("{} {}", to_string(entry.subject.kind), entry.subject.name);
-}
-
-bool worse(const Entry* a, const Entry* b) {
-  return std::tuple(a->verdict, a->confidence) > std::tuple(b->verdict, b->confidence);
-}
-
-/// No character of UTF-8 is cut.
-std::string first_bytes(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
-  return text.substr(0, most);
-}
-
-/// A ledger is read as a whole, and whoever reads a reason wants its first lines.
-std::vector<std::string> shortened(std::vector<std::string> lines) {
-  if (lines.size() > kMaxLines) lines.resize(kMaxLines);
-  for (std::string& line : lines) line = first_bytes(line, kMaxText);
-  return lines;
 }
 
 /// One step: evidence, commands, then finish().
@@ -62,17 +43,24 @@ class Stepper {
       return tell(EventKind::refused, std::nullopt,
                   fmt::format("{} ended at {} as it says, and it is {}: one of the clocks is wrong",
                               evidence.run, weft::to_string(evidence.until), weft::to_string(now_.wall)));
+    if (evidence.until < now_.wall - policy_.oldest)
+      return tell(EventKind::refused, std::nullopt,
+                  fmt::format("{} ended too long ago to tell what is so at {}, or one of the clocks is wrong",
+                              evidence.run, weft::to_string(now_.wall)));
     std::set<EntryId> seen;
-    old_faults_ = 0;
+    old_faults_ = unconfirmed_ = 0;
     for (const Fault& fault : evidence.faults)
       if (const auto id = entry_for(fault, evidence)) {
         seen.insert(*id);
         sight(*book_.entry(*id), fault, evidence);
       }
-    if (old_faults_ > 0 && evidence.until < ledger_.told_until)
-      tell(EventKind::passed_over, std::nullopt,
-           fmt::format("{} ended at {}: of {} of its faults newer runs have told", evidence.run,
-                       weft::to_string(evidence.until), old_faults_));
+    if (old_faults_ + unconfirmed_ > 0 &&
+        evidence.until != ledger_.told_until)  // the same run twice: no news
+      tell(
+          EventKind::passed_over, std::nullopt,
+          fmt::format("{} ended at {}: {} of its faults newer runs have told or were put back since, {} need "
+                      "another run",
+                      evidence.run, weft::to_string(evidence.until), old_faults_, unconfirmed_));
     for (Entry& entry : ledger_.entries)
       if (EntryBook::is_live(entry) && !seen.contains(entry.id) && evidence.until > entry.told_until &&
           is_clean_over(evidence, book_.channels(entry), entry.cause, entry.size))
@@ -130,7 +118,9 @@ class Stepper {
   /// The entry that this fault is a sign of, a new one where there is none. Absent: it says nothing new, our
   /// own marks caused it, or nobody wants to hear of it.
   std::optional<EntryId> entry_for(const Fault& fault, const Evidence& evidence) {
-    if (!(fault.confidence >= kMinToPropose) || fault.verdict < Verdict::degraded) return std::nullopt;
+    if (!(fault.confidence >= kMinToPropose) || fault.verdict < Verdict::degraded ||
+        tells_of_miswiring(fault))
+      return std::nullopt;
     const auto channels = channels_of(fabric_, fault.subject);
     if (channels.empty() || std::ranges::all_of(channels, [&](ChannelId channel) {
           return book_.is_out_of_routes(Fabric::link_of(channel));
@@ -167,7 +157,7 @@ class Stepper {
     if (effect_of(fabric_, fault.subject, policy_.nic_action) != book_.effect(entry)) return;
     entry.cause = fault.cause, entry.verdict = fault.verdict;
     entry.confidence = fault.confidence, entry.size = fault.size;
-    entry.evidence = shortened(fault.evidence);
+    entry.evidence = kept_lines(fault.evidence);
     if (!is_automatic(entry)) entry.needs_approval = true;
     const bool suffices = confirms(entry, fault, evidence);
     if (suffices) entry.supported = true;
@@ -175,8 +165,9 @@ class Stepper {
     if (entry.state == EntryState::probation && (!entry.by_hand || suffices)) entry.relapsed = true;
   }
 
-  /// Whether the evidence suffices with this run.
-  bool confirms(Entry& entry, const Fault& fault, const Evidence& evidence) const {
+  /// Whether the evidence suffices with this run. One that is older than others which were taken does not by
+  /// itself: they told nothing of it.
+  bool confirms(Entry& entry, const Fault& fault, const Evidence& evidence) {
     if (fault.confidence >= policy_.confirmed) {
       const auto& first = entry.first_sure;
       if (!first)
@@ -184,7 +175,10 @@ class Stepper {
       else if (first->run != evidence.run && first->until < evidence.from)
         return true;
     }
-    return fault.confidence >= policy_.sure;
+    if (fault.confidence < policy_.sure) return false;
+    const bool is_late = evidence.until < ledger_.told_until;
+    unconfirmed_ += is_late && !entry.supported ? 1 : 0;
+    return !is_late;
   }
 
   /// Between two clean runs it was clean.
@@ -217,7 +211,9 @@ class Stepper {
   }
   void on(const Release& given) {
     Entry* entry = open_entry(given.id, given.author);
-    if (entry) change(*entry, EntryState::released, EventKind::released, "by hand", given.author);
+    if (!entry) return;
+    change(*entry, EntryState::released, EventKind::released, "by hand", given.author);
+    pass_over_the_past(*entry);
   }
   void on(const Approve& given) {
     Entry* entry = open_entry(given.id, given.author);
@@ -259,14 +255,16 @@ class Stepper {
     tell(kind, entry.id, fmt::format("{}: {}", words(entry), why), std::move(author));
   }
 
-  /// Whether probes cross it while it is active.
-  bool is_out_of_routes(const Entry& entry) const { return !book_.effect(entry).links.empty(); }
+  /// Of what was put back now, runs that ended before tell nothing.
+  void pass_over_the_past(Entry& entry) const { entry.told_until = std::max(entry.told_until, now_.wall); }
 
   void let_pass(Entry& entry, Ends ends) {
     const bool is_over = entry.ends && ledger_.time >= *entry.ends;
     const bool is_clean = entry.clean >= needed_clean(policy_, entry);
-    if (is_over && entry.state == EntryState::active)
+    if (is_over && entry.state == EntryState::active) {
+      pass_over_the_past(entry);
       return change(entry, EntryState::probation, EventKind::expired, "its time is over");
+    }
     if (is_over && entry.state == EntryState::proposed)
       return change(entry, EntryState::released, EventKind::expired,
                     "its time was over before it was applied");
@@ -283,15 +281,16 @@ class Stepper {
   void try_one() {
     Entry* longest = nullptr;
     for (Entry& entry : ledger_.entries) {
-      if (!EntryBook::is_live(entry) || entry.by_hand || !is_out_of_routes(entry)) continue;
+      if (!EntryBook::is_live(entry) || entry.by_hand || !book_.takes_probes_off(entry)) continue;
       if (entry.state == EntryState::probation) return;  // one is on trial
       if (entry.state != EntryState::active || ledger_.time - entry.since < needed_clean(policy_, entry))
         continue;
       if (!longest || entry.since < longest->since) longest = &entry;
     }
-    if (longest)
-      change(*longest, EntryState::probation, EventKind::probation,
-             "put back on trial: it has to be swept now");
+    if (!longest) return;
+    pass_over_the_past(*longest);
+    change(*longest, EntryState::probation, EventKind::probation,
+           "put back on trial: it has to be swept now");
   }
 
   bool is_automatic(const Entry& entry) const {
@@ -321,9 +320,8 @@ class Stepper {
       else
         hold_back(entry, fmt::format("entries of a {} need approval", to_string(entry.subject.kind)));
     }
-    std::ranges::stable_sort(all, [](const Entry* a, const Entry* b) {
-      if (a->relapsed != b->relapsed) return a->relapsed;
-      return worse(a, b);
+    std::ranges::stable_sort(all, std::ranges::greater(), [](const Entry* entry) {
+      return std::tuple(entry->relapsed, entry->verdict, entry->confidence);
     });
     return all;
   }
@@ -367,7 +365,7 @@ class Stepper {
   const Now& now_;
   EntryBook book_;  // of ledger_
   std::vector<LedgerEvent> events_;
-  std::size_t old_faults_ = 0;
+  std::size_t old_faults_ = 0, unconfirmed_ = 0;  // of the run that is taken
   bool resumed_ = false;
 };
 

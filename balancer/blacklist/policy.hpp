@@ -55,6 +55,8 @@ struct Policy {
   Seconds longest_clean = std::chrono::hours(24 * 7);
   /// What lies between two clean runs counts for no more than this.
   Seconds longest_gap = std::chrono::hours(1);
+  /// A run that ended longer ago is refused: a daily sweep may fail once, as for the gate.
+  Seconds oldest = std::chrono::hours(48);
 };
 
 struct Stepped {

@@ -53,6 +53,8 @@ Result<std::optional<Standing>> parse_standing(const files::JsonView& line, std:
   standing.object = object;
   standing.whose = static_cast<Whose>(at - kWhose.begin());
   standing.text = printable(text).substr(0, kMaxText);
+  if (standing.text.empty() && standing.whose != Whose::nobody)
+    standing.text = "the program says no more of it";
   if (standing.whose != Whose::weft) return standing;
   // A mark is ours only where it has our form.
   standing.mark = mark_in_reason(standing.text);

@@ -27,6 +27,24 @@ std::string now_text() {
   return weft::to_string(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
 }
 
+/// Each part of a list, by `take`, which says what the next part is called; empty: there is none.
+template <class Take>
+Result<void> each_part(RestApi& api, const std::string& list, std::string_view what, Take take) {
+  std::set<std::string> parts;
+  std::string next;
+  for (int page = 0; page < kMaxPages; ++page) {
+    auto path = fmt::format("{}?limit={}", list, kPage);
+    if (!next.empty()) path += "&continue=" + query_word(next);
+    WEFT_TRY(const auto said, api.call({.path = std::move(path)}));
+    WEFT_TRY(next, take(said));
+    if (next.empty()) return {};
+    if (!parts.insert(next).second)
+      return fail(ErrorKind::invalid_input, "the API server's list of {} goes in a circle", what);
+  }
+  return fail(ErrorKind::invalid_input, "the API server's list of {} has no end after {} parts", what,
+              kMaxPages);
+}
+
 }  // namespace
 
 Result<void> KubernetesTarget::check_may(std::string_view verb, std::string_view resource,
@@ -86,24 +104,16 @@ Result<std::string> KubernetesTarget::device_api() {
 Result<DeviceRulesByName> KubernetesTarget::device_rules() {
   WEFT_TRY(const auto version, device_api());
   DeviceRulesByName rules;
-  std::set<std::string> parts;
-  std::string next;
-  for (int page = 0; page < kMaxPages; ++page) {
-    auto path = fmt::format("/apis/{}/{}/{}?limit={}", kResourceGroup, version, kDeviceRules, kPage);
-    if (!next.empty()) path += "&continue=" + query_word(next);
-    WEFT_TRY(const auto said, api_->call({.path = std::move(path)}));
-    WEFT_TRY(auto list, parse_device_rules(said));
-    for (DeviceRule& rule : list.rules) {
+  const auto list = fmt::format("/apis/{}/{}/{}", kResourceGroup, version, kDeviceRules);
+  WEFT_TRY_VOID(each_part(*api_, list, kDeviceRules, [&](const std::string& said) -> Result<std::string> {
+    WEFT_TRY(auto part, parse_device_rules(said));
+    for (DeviceRule& rule : part.rules) {
       auto name = rule.name;
       rules.insert_or_assign(std::move(name), std::move(rule));
     }
-    if (list.next.empty()) return rules;
-    next = std::move(list.next);
-    if (!parts.insert(next).second)
-      return fail(ErrorKind::invalid_input, "the API server's list of {} goes in a circle", kDeviceRules);
-  }
-  return fail(ErrorKind::invalid_input, "the API server's list of {} has no end after {} parts", kDeviceRules,
-              kMaxPages);
+    return std::move(part.next);
+  }));
+  return rules;
 }
 
 Result<std::vector<Standing>> KubernetesTarget::read_devices(std::span<const std::string> objects) {
@@ -162,22 +172,14 @@ Result<KubernetesNode> KubernetesTarget::get(const std::string& name) {
 
 Result<std::map<std::string, KubernetesNode>> KubernetesTarget::list(const std::set<std::string>& names) {
   std::map<std::string, KubernetesNode> nodes;
-  std::set<std::string> parts;
-  std::string next;
-  for (int page = 0; page < kMaxPages; ++page) {
-    auto path = fmt::format("/api/v1/nodes?limit={}", kPage);
-    if (!next.empty()) path += "&continue=" + query_word(next);
-    WEFT_TRY(const auto said, api_->call({.path = std::move(path)}));
-    WEFT_TRY(auto list, parse_kubernetes_nodes(said));
-    for (KubernetesNode& node : list.nodes)
-      if (names.contains(node.name)) nodes.insert_or_assign(node.name, std::move(node));
-    next = std::move(list.next);
-    if (next.empty()) return nodes;
-    if (!parts.insert(next).second)
-      return fail(ErrorKind::invalid_input, "the API server's list of nodes goes in a circle");
-  }
-  return fail(ErrorKind::invalid_input, "the API server's list of nodes has no end after {} parts",
-              kMaxPages);
+  WEFT_TRY_VOID(
+      each_part(*api_, "/api/v1/nodes", "nodes", [&](const std::string& said) -> Result<std::string> {
+        WEFT_TRY(auto part, parse_kubernetes_nodes(said));
+        for (KubernetesNode& node : part.nodes)
+          if (names.contains(node.name)) nodes.insert_or_assign(node.name, std::move(node));
+        return std::move(part.next);
+      }));
+  return nodes;
 }
 
 Result<std::vector<Standing>> KubernetesTarget::read(std::span<const std::string> objects) {

@@ -20,7 +20,6 @@ constexpr std::size_t kMaxNode = 253;      // DNS subdomain
 constexpr std::size_t kMaxName = 63;       // of a key after its prefix, of a value
 constexpr std::size_t kMaxType = 316;      // of a condition: a qualified name
 constexpr std::size_t kMaxMessage = 1000;  // kubectl describe shows it in one line
-constexpr std::string_view kMarkPrefix = "weft.";
 constexpr std::string_view kCondition = "condition", kRail = "rail", kDevice = "device";
 constexpr std::array<std::string_view, 3> kEffects{"NoSchedule", "PreferNoSchedule", "NoExecute"};
 
@@ -118,25 +117,6 @@ bool is_node_name(std::string_view name) {
     is_start = name[i] == '.';
   }
   return !is_start;
-}
-
-std::string mark_value(std::string_view mark) {
-  std::string value(mark);
-  const auto colon = value.rfind(':');
-  if (colon != std::string::npos) value[colon] = '.';
-  return std::string(kMarkPrefix) + value;
-}
-
-std::optional<std::string> mark_in_value(std::string_view value) {
-  if (!value.starts_with(kMarkPrefix)) return std::nullopt;
-  value.remove_prefix(kMarkPrefix.size());
-  const auto dot = value.rfind('.');
-  if (dot == std::string_view::npos || dot + 1 == value.size()) return std::nullopt;
-  if (!std::ranges::all_of(value.substr(dot + 1), [](char c) { return c >= '0' && c <= '9'; }))
-    return std::nullopt;
-  std::string mark(value);
-  mark[dot] = ':';
-  return mark;
 }
 
 std::string taint_text(const KubernetesKeys& keys, std::string_view mark) {

@@ -40,10 +40,6 @@ bool is_node_name(std::string_view name);
 /// The value of a rail's label where the rail may be used.
 inline constexpr std::string_view kRailInUse = "ok";
 
-/// `pod7:3` as a label or taint may have it, `weft.pod7.3`; and back, absent: it is somebody else's.
-std::string mark_value(std::string_view mark);
-std::optional<std::string> mark_in_value(std::string_view value);
-
 /// `KEY=VALUE:EFFECT` of a mark.
 std::string taint_text(const KubernetesKeys& keys, std::string_view mark);
 /// `weft: VERDICT LINK id=ID`, and as much of all evidence as there is room for.

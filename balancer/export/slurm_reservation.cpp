@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "balancer/export/kubernetes_words.hpp"
 #include "topology/base/outside_text.hpp"
 
 namespace weft::exports {

@@ -139,6 +139,9 @@ class Batch {
     const bool is_over = !is_there && is_known(standing) &&
                          (change.act == Act::take ? has_come_off(change) : !may_come_yet(change, was_tried));
     const bool is_done = change.act == Act::take ? !it_stands && has_come_off(change) : it_stands;
+    // A link that was out of the routes until now: what runs saw of it before is no evidence.
+    if (entry && is_done && change.act == Act::take && site_.fabric.find_link(change.object))
+      entry->told_until = std::max(entry->told_until, now());
     if (it_stands && mark)
       mark->read_back = now();
     else if (is_over)
@@ -171,7 +174,9 @@ class Batch {
 
   void tell(EventKind kind, const Change& change, const Standing* standing) {
     std::string text = fmt::format("{} {}: {}", change.target, change.object,
-                                   standing ? standing->text : "it is not there any more");
+                                   !standing                ? "it is not there any more"
+                                   : standing->text.empty() ? "no mark stands there"
+                                                            : standing->text);
     if (kind == EventKind::not_applied && !is_as_planned(change))
       text += " (changed since it was read: left alone)";
     if (kind == EventKind::not_applied && !said_) text += fmt::format(" ({})", said_.error().message);

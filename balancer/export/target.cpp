@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kActs{"put", "take", "pass"};
 constexpr std::size_t kMaxFabric = 40;
+constexpr std::string_view kMarkPrefix = "weft.";
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -91,6 +92,25 @@ std::optional<EntryId> entry_of(std::string_view fabric, std::string_view mark) 
   mark.remove_prefix(prefix.size());
   const auto number = parse_whole_number<std::uint64_t>(mark);
   return number && *number != 0 ? std::optional(EntryId(*number)) : std::nullopt;
+}
+
+std::string mark_value(std::string_view mark) {
+  std::string value(mark);
+  const auto colon = value.rfind(':');
+  if (colon != std::string::npos) value[colon] = '.';
+  return std::string(kMarkPrefix) + value;
+}
+
+std::optional<std::string> mark_in_value(std::string_view value) {
+  if (!value.starts_with(kMarkPrefix)) return std::nullopt;
+  value.remove_prefix(kMarkPrefix.size());
+  const auto dot = value.rfind('.');
+  if (dot == std::string_view::npos || dot + 1 == value.size()) return std::nullopt;
+  if (!std::ranges::all_of(value.substr(dot + 1), [](char c) { return c >= '0' && c <= '9'; }))
+    return std::nullopt;
+  std::string mark(value);
+  mark[dot] = ':';
+  return mark;
 }
 
 }  // namespace weft::exports

@@ -67,6 +67,11 @@ std::string mark_id(std::string_view fabric, EntryId entry);
 /// Absent: it is of the blacklist of another fabric, or none.
 std::optional<EntryId> entry_of(std::string_view fabric, std::string_view mark);
 
+/// `pod7:3` as a word of letters, digits and `._-` (a label, a taint, the name of a reservation):
+/// `weft.pod7.3`; and back, absent: it is somebody else's.
+std::string mark_value(std::string_view mark);
+std::optional<std::string> mark_in_value(std::string_view value);
+
 /// An entry wants this to stand.
 struct Demand {
   EntryId entry{};

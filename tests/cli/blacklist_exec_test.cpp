@@ -95,6 +95,17 @@ TEST_F(BlacklistExec, LeavesWhatOthersMarkedAlone) {
   EXPECT_EQ(mark("host2"), "none");
 }
 
+TEST_F(BlacklistExec, SaysWhatIsKnownOfAProgramThatSaysNothing) {
+  add("host1");
+  program("#!/bin/sh\n[ $1 = apply ] && exit 3\n[ $1 = check ] || " + kAllInService);
+  std::string said;  // wherever the page breaks its lines
+  for (const char c : sync().out)
+    if (c != ' ' && c != '\n') said += c;
+  EXPECT_THAT(said, AllOf(HasSubstr("host1:nomarkstandsthere"), HasSubstr("(exitstatus3)andsaidnothing")));
+  program("#!/bin/sh\n[ $1 = check ] || sed 's/}$/,\"whose\":\"others\",\"text\":\"\"}/'\n");
+  EXPECT_THAT(sync().err, HasSubstr("host1: left alone: the program says no more of it"));
+}
+
 TEST_F(BlacklistExec, SaysWhatIsWrongWithAProgramAndChangesNothing) {
   add("host1");
   const auto says = [&](const std::string& script) {

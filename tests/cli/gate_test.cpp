@@ -8,10 +8,12 @@
 
 #include "cli/blacklist.hpp"
 #include "cli/commands.hpp"
+#include "tests/places.hpp"
 #include "tests/support/clean_document.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/test_lab.hpp"
 #include "topology/model/clos.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::cli {
 namespace {
@@ -71,6 +73,34 @@ class GateCommand : public testing::Test {
  private:
   TestDirectory directory_;
 };
+
+TEST_F(GateCommand, TheProgramByItselfSaysTheSame) {
+  save_run(std::chrono::seconds(60));
+  ASSERT_EQ(publish({here("run.json")}).status, 0);
+  const std::vector<Arguments> questions{{"--host", "host1"},
+                                         {"--host=host1", "--refuse", "failed"},
+                                         {"--host", "host2", "--refuse=degraded"},
+                                         {"--host", "host3", "--refuse", "failed"},
+                                         {"--host", "host1", "--max-age", "30s", "--refuse", "failed"},
+                                         {"--host", "host99"},
+                                         {"--refuse", "unknown"},
+                                         {"--max-age", "x"},
+                                         {"--color", "red"},
+                                         {"host1"}};
+  for (Arguments words : questions) {
+    const auto of_weft = ask(words);
+    words.insert(words.begin(), WEFT_BINARY_DIR "/weft-gate");
+    words.insert(words.end(), {"--file", here("gate")});
+    const auto alone = os::run_program(words, "", std::chrono::seconds(20));
+    const auto asked = testing::PrintToString(words);
+    if (of_weft.status == 0)
+      EXPECT_EQ(alone.value_or("refused"), of_weft.out) << asked;
+    else
+      EXPECT_THAT(alone ? *alone : alone.error().message,
+                  HasSubstr(fmt::format("(exit status {})", of_weft.status)))
+          << asked;
+  }
+}
 
 /// The verdict of a host by a simulated sweep of that fabric.
 class GateOfASweep : public GateCommand {

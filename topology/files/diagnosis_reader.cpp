@@ -122,6 +122,23 @@ Result<void> read_probes(const JsonView& view, RunReport& run) {
                  [&] { return need_member(*probes, "lost", run.lost, as_count); });
 }
 
+/// Stages by name, for an object of JSON has no order. They tell since when packets were sent.
+Result<void> read_timings(const nlohmann::json& root, const JsonView& view, RunReport& run) {
+  constexpr double kMaxSeconds = 1e9;
+  const auto timings = root.find("timings");
+  if (timings == root.end() || timings->is_null()) return {};
+  const auto stages = *view.find("timings");
+  if (!timings->is_object()) return stages.error("expected seconds by stage");
+  for (const auto& [stage, time] : timings->items()) {
+    double seconds = 0;
+    WEFT_TRY_VOID(need_member(stages, stage, seconds, as_number));
+    if (!(seconds >= 0 && seconds < kMaxSeconds))
+      return stages.error("{}: expected seconds from 0 to {}", stage, kMaxSeconds);
+    run.timings.emplace_back(stage, Nanoseconds(std::llround(seconds * 1e9)));
+  }
+  return {};
+}
+
 Result<SetReport> as_set(const JsonView& view) {
   SetReport set;
   const auto done =
@@ -209,7 +226,8 @@ Result<DiagnosisDocument> parse_diagnosis(std::string_view text, std::string_vie
       [&] { return read_member(root, "account", document.account, as_account); },
       [&] { return read_member(root, "sensitivity", document.sensitivity, as_sensitivity); },
       [&] { return need_member(root, "coverage", document.coverage, as_coverage); },
-      [&] { return read_probes(root, document.run); });
+      [&] { return read_probes(root, document.run); },
+      [&] { return read_timings(json, root, document.run); });
   if (!done) return pass_on(done);
   return document;
 }

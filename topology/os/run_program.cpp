@@ -66,10 +66,10 @@ class Run {
     if (!*ended)
       return fail(ErrorKind::timeout, "'{}' did not end within {}", command_line(argv_),
                   weft::to_string(limit));
-    if (!(*ended)->success())
-      return fail(ErrorKind::internal, "'{}' failed ({}): {}", command_line(argv_), to_string(**ended),
-                  shown(read_all(errors_)));
-    return read_all(output_);
+    if ((*ended)->success()) return read_all(output_);
+    const auto said = shown(read_all(errors_));
+    return fail(ErrorKind::internal, "'{}' failed ({}){}{}", command_line(argv_), to_string(**ended),
+                said.empty() ? " and said nothing" : ": ", said);
   }
 
  private:

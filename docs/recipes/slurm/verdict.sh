@@ -19,7 +19,9 @@ say() {
 
 # Sets verdict (healthy, congested, degraded, failed or unknown) and text. weft gate waits for the file for 3 s.
 read_verdict() {
-  said=$(timeout -k 1 5 "$WEFT" gate --file "$WEFT_GATE" --host "$host" --max-age "$WEFT_MAX_AGE" 2>/dev/null) ||
+  # The program weft-gate is weft gate, without the libraries of the rest.
+  if command -v "$WEFT-gate" >/dev/null; then set -- "$WEFT-gate"; else set -- "$WEFT" gate; fi
+  said=$(timeout -k 1 5 "$@" --file "$WEFT_GATE" --host "$host" --max-age "$WEFT_MAX_AGE" 2>/dev/null) ||
     said="unknown weft gate does not run here"
   verdict=${said%% *} text=${said#* }
   case $verdict in

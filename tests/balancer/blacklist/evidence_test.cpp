@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/support/clean_document.hpp"
+#include "topology/findings/observation.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::blacklist {
@@ -50,7 +51,7 @@ TEST(BlacklistEvidence, NamesEachFaultByTheSmallestThingThatCoversIt) {
       {.nodes = {"spine2"}, .channels = {"leaf2->spine2"}, .verdict = Verdict::failed, .evidence = {}}};
   document.sets = {{.verdict = Verdict::degraded, .alternatives = {{"host4->leaf2"}, {"leaf2->host4"}}},
                    {.verdict = Verdict::degraded, .alternatives = {{"host1->leaf1"}, {"leaf1->spine1"}}}};
-  const auto read = evidence_of(f, document);
+  const auto read = evidence_of(f, as_written(document));
   ASSERT_TRUE(read) << read.error().message;
   std::vector<SubjectName> names;
   for (const Fault& fault : read->evidence.faults) names.push_back(name_of(f, fault.subject));
@@ -75,7 +76,7 @@ TEST(BlacklistEvidence, ASetIsAdvisedOnceAndNoSwitchAroundItIsProposed) {
                       .evidence = {}}};
   for (const bool is_named : {false, true}) {
     if (is_named) document.groups[0].nodes = {"spine1"};
-    const auto read = evidence_of(f, document);
+    const auto read = evidence_of(f, as_written(document));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_TRUE(read->evidence.faults.empty());
     EXPECT_EQ(read->advice.size(), 1u);
@@ -111,7 +112,7 @@ TEST(BlacklistEvidence, NothingIsCleanWhereTheRunDoesNotKnow) {
   EXPECT_TRUE(is_clean([](auto&) {}));
   EXPECT_FALSE(is_clean([](auto& document) { document.coverage.out_of_scope = 4; }));
   EXPECT_FALSE(is_clean([](auto& document) { document.coverage.masked = {"leaf1->spine1"}; }));
-  EXPECT_FALSE(is_clean([](auto& document) { document.coverage.channels = 3; }));
+  EXPECT_FALSE(is_clean([](auto& document) { document.coverage.channels = document.coverage.probed = 3; }));
   EXPECT_FALSE(is_clean([](auto& document) { --document.coverage.probed; })) << "one is named nowhere";
   EXPECT_FALSE(is_clean([](auto& document) { document.account.lost.unexplained = 1; }));
   EXPECT_FALSE(is_clean([](auto& document) { document.fabric_wide = {{.evidence = {}}}; }));
@@ -176,13 +177,125 @@ TEST(BlacklistEvidence, ADocumentOfAnotherFabricOrWithUnknownNamesIsRefused) {
   EXPECT_FALSE(evidence_of(f, document));
 }
 
+TEST(BlacklistEvidence, ADocumentThatContradictsItselfIsRefusedAndSaysWhy) {
+  const Fabric f = fabric();
+  const auto refusal = [&](const auto& spoil) {
+    auto document = clean_document(f);
+    document.links = {{.link = "leaf1--spine1",
+                       .from = "leaf1",
+                       .ends = {},
+                       .verdict = Verdict::degraded,
+                       .confidence = 0.999,
+                       .evidence = {}}};
+    document.verdict = Verdict::degraded;
+    document.run.sent = 1000, document.run.lost = 20;
+    document.account.lost = {.all = 20, .found = 20};
+    spoil(document);
+    const auto read = evidence_of(f, document);
+    return read ? "" : read.error().message;
+  };
+  const auto says = [](const char* words) {
+    return testing::HasSubstr(fmt::format("contradicts itself: {}", words));
+  };
+  EXPECT_EQ(refusal([](auto&) {}), "");
+  EXPECT_THAT(refusal([](auto& d) { d.verdict = Verdict::healthy; }),
+              says("it calls the run healthy and something in it degraded"));
+  EXPECT_THAT(
+      refusal([](auto& d) { d.sets = {{.verdict = Verdict::failed, .alternatives = {{"leaf1->spine1"}}}}; }),
+      says("it calls the run degraded and something in it failed"));
+  EXPECT_THAT(refusal([](auto& d) { d.run.lost = 1001; }), says("1001 probes of 1000 are lost"));
+  EXPECT_THAT(refusal([](auto& d) { d.account.lost.open = 1; }),
+              says("its account explains more than the 20"));
+  EXPECT_THAT(refusal([](auto& d) { d.account.late = {.found = ~0ULL, .open = 1}; }), says("its account"));
+  EXPECT_THAT(refusal([](auto& d) { ++d.coverage.probed; }), says("17 channels were probed, 0 not"));
+  EXPECT_THAT(refusal([](auto& d) {
+                d.links.push_back(d.links[0]);
+                d.links[1].verdict = Verdict::healthy;
+              }),
+              says("leaf1--spine1 is degraded and healthy by the same cause"));
+  EXPECT_EQ(refusal([](auto& d) {
+              d.links.push_back(d.links[0]);
+              d.links[1].verdict = Verdict::healthy, d.links[1].cause = Cause::delay;
+            }),
+            "");
+  for (const char* from : {"leaf1", "spine1"}) {
+    const auto is_missing = [&](auto& d) {
+      d.links[0].from = from;
+      d.coverage.missing = {"spine1->leaf1"}, --d.coverage.probed;
+    };
+    EXPECT_THAT(refusal(is_missing),
+                std::string(from) == "leaf1"
+                    ? testing::Matcher<std::string>("")
+                    : says("spine1->leaf1 is degraded by loss, and no probe crossed it"));
+  }
+}
+
+TEST(BlacklistEvidence, AFaultOfACableThatHasOtherEndsByNowIsToldAndNotTaken) {
+  const Fabric f = fabric();
+  auto document = clean_document(f);
+  const auto link = *f.find_link("leaf1--spine1");
+  const auto nic = *f.port(*f.find_nic("host1")).link;
+  document.links = {{.link = "leaf1--spine1",
+                     .from = {},
+                     .ends = files::refer_to(f, link),
+                     .verdict = Verdict::failed,
+                     .evidence = {}}};
+  document.hosts = {{.host = "host1",
+                     .nic = "host1",
+                     .ends = files::refer_to(f, nic),
+                     .verdict = Verdict::failed,
+                     .cause = Cause::down,
+                     .evidence = {}}};
+  EXPECT_THAT(evidence_of(f, as_written(document))->evidence.faults, SizeIs(2));
+  std::swap(document.links[0].ends->a, document.links[0].ends->b);
+  EXPECT_THAT(evidence_of(f, as_written(document))->evidence.faults, SizeIs(2)) << "the same cable";
+  document.links[0].ends->a.port = PortNumber(9), document.hosts[0].ends->b.port = PortNumber(9);
+  const auto moved = evidence_of(f, as_written(document));
+  EXPECT_THAT(moved->evidence.faults, IsEmpty());
+  EXPECT_THAT(moved->advice,
+              testing::ElementsAre(testing::HasSubstr("leaf1--spine1: the run saw it between"),
+                                   testing::HasSubstr("host1--leaf1: the run saw it between")));
+  EXPECT_FALSE(is_clean_over(moved->evidence, channels(f, "leaf1--spine1"), Cause::loss, {}));
+}
+
+TEST(BlacklistEvidence, AHostThatFailedInARunForNoKnownCauseNeedsASecondRunAndAMiswiredOneIsForPeople) {
+  const Fabric f = fabric();
+  auto document = clean_document(f);
+  document.hosts = {{.host = "host1",
+                     .nic = "host1",
+                     .ends = {},
+                     .verdict = Verdict::failed,
+                     .cause = {},
+                     .evidence = {"its figures contradict those of 2 others"}},
+                    {.host = "leaf1",
+                     .nic = {},
+                     .ends = {},
+                     .verdict = Verdict::failed,
+                     .cause = Cause::down,
+                     .evidence = {"3 traces come into it from leaf2" + std::string(kMiswired)}}};
+  const auto read = evidence_of(f, as_written(document));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->evidence.faults.at(0).confidence, 0.9);
+  EXPECT_TRUE(tells_of_miswiring(read->evidence.faults.at(1)));
+  EXPECT_THAT(read->advice, testing::ElementsAre(testing::StartsWith("leaf1: 3 traces come into it")));
+  EXPECT_FALSE(is_clean_over(read->evidence, channels(f, "leaf1--spine1"), Cause::loss, {}));
+}
+
+TEST(BlacklistEvidence, ARunAsItIsReadFromAFileBeganBeforeItsPacketsWereSent) {
+  const Fabric f = fabric();
+  const auto read = files::parse_diagnosis(diagnosis_json(clean_document(f)), "d.json");
+  ASSERT_TRUE(read) << read.error().message;
+  const auto evidence = evidence_of(f, *read)->evidence;
+  EXPECT_EQ(evidence.until - evidence.from, 4s) << "two such runs at once share packets";
+}
+
 /// Clean, where these hosts' cables and links are at fault.
 bool is_clean(const Fabric& of, const std::vector<std::string>& bad, const char* name) {
   auto document = clean_document(of);
   for (const std::string& link : bad)
     document.links.push_back(
         {.link = link, .from = {}, .ends = {}, .verdict = Verdict::failed, .evidence = {}});
-  const auto read = evidence_of(of, document);
+  const auto read = evidence_of(of, as_written(document));
   EXPECT_TRUE(read) << read.error().message;
   return read && is_clean_over(read->evidence, channels(of, name), Cause::loss, std::nullopt);
 }
@@ -220,7 +333,7 @@ TEST(BlacklistEvidence, TheOtherDirectionOfAFaultIsClean) {
   auto document = clean_document(f);
   document.links = {
       {.link = "leaf1--spine1", .from = "leaf1", .ends = {}, .verdict = Verdict::degraded, .evidence = {}}};
-  const auto read = evidence_of(f, document);
+  const auto read = evidence_of(f, as_written(document));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_TRUE(is_clean_over(read->evidence, channels(f, "spine1->leaf1"), Cause::loss, std::nullopt));
   EXPECT_FALSE(is_clean_over(read->evidence, channels(f, "leaf1->spine1"), Cause::loss, std::nullopt));

@@ -35,7 +35,7 @@ std::string said(const Gate& gate, const std::string& host) {
   return found == gate.hosts.end() ? "" : fmt::format("{} {}", to_string(found->verdict), found->text);
 }
 std::string said(const files::DiagnosisDocument& document, const std::string& host) {
-  const auto gate = gate_of(fabric(), document, Caps());
+  const auto gate = gate_of(fabric(), as_written(document), Caps());
   return gate ? said(*gate, host) : gate.error().message;
 }
 
@@ -105,7 +105,7 @@ TEST(Gate, WhatWasNotMeasuredIsUnknown) {
               StartsWith("unknown "));
   EXPECT_THAT(spoilt([](auto& d) { d.sensitivity.delay.reset(); }), StartsWith("unknown "));
   EXPECT_THAT(spoilt([](auto& d) { d.sensitivity.loss = 0.17; }), StartsWith("unknown "));
-  EXPECT_THAT(spoilt([](auto& d) { d.coverage.channels -= 2; }), StartsWith("unknown "));
+  EXPECT_THAT(spoilt([](auto& d) { d.coverage.channels = d.coverage.probed -= 2; }), StartsWith("unknown "));
   EXPECT_THAT(spoilt([](auto& d) { d.account.lost = {.all = 9, .unexplained = 9}; }), StartsWith("unknown "));
   EXPECT_THAT(spoilt([](auto& d) { d.fabric_wide = {{.verdict = Verdict::failed, .evidence = {}}}; }),
               StartsWith("unknown "));
@@ -160,7 +160,7 @@ TEST(Gate, TheOnlyHostWithoutAFindingIsNotHealthy) {
   auto document = clean_document(four);
   document.links = {link("host1--leaf1", Verdict::degraded), link("host2--leaf1", Verdict::degraded),
                     link("host3--leaf2", Verdict::degraded)};
-  const auto gate = gate_of(four, document, Caps());
+  const auto gate = gate_of(four, as_written(document), Caps());
   ASSERT_TRUE(gate) << gate.error().message;
   EXPECT_THAT(said(*gate, "host4"), StartsWith("unknown host4->leaf2"))
       << "all its packets met larger losses, which may hide a small one";
@@ -172,7 +172,7 @@ TEST(Gate, ALeafOfOneRailCountsForEachOfItsHosts) {
       rails.name_of(rails.source_node(Fabric::reverse(rails.channels_from(rails.hosts()[0])[0]))));
   auto document = clean_document(rails);
   document.groups = {{.nodes = {leaf}, .channels = {}, .verdict = Verdict::failed, .evidence = {}}};
-  const auto gate = gate_of(rails, document, Caps());
+  const auto gate = gate_of(rails, as_written(document), Caps());
   ASSERT_TRUE(gate) << gate.error().message;
   EXPECT_THAT(said(*gate, rails.name_of(rails.hosts()[0])), StartsWith("unknown 8 faults of hosts at once"));
 }
@@ -188,7 +188,7 @@ TEST(Gate, AHostOfManyBadNicsIsOneFault) {
                               .verdict = Verdict::failed,
                               .cause = Cause::down,
                               .evidence = {}});
-  const auto gate = gate_of(rails, document, Caps());
+  const auto gate = gate_of(rails, as_written(document), Caps());
   ASSERT_TRUE(gate) << gate.error().message;
   EXPECT_THAT(said(*gate, rails.name_of(host)), StartsWith("failed "));
 }
@@ -229,7 +229,7 @@ TEST(Gate, OfALedgerActiveEntriesRefuseTheirHostsAndNoHostIsHealthy) {
 TEST(Gate, OfBothTheLedgerDecidesWhoIsRefusedAndTheRunWhoIsHealthy) {
   auto document = clean_document(fabric());
   document.links = {link("host1--leaf1", Verdict::failed), link("host5--leaf1", Verdict::degraded)};
-  const auto run = gate_of(fabric(), document, Caps());
+  const auto run = gate_of(fabric(), as_written(document), Caps());
   using enum blacklist::EntryState;
   constexpr auto host = blacklist::SubjectKind::host;
   ASSERT_TRUE(run) << run.error().message;

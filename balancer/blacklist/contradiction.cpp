@@ -1,0 +1,92 @@
+#include "balancer/blacklist/contradiction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace weft::blacklist {
+namespace {
+
+using Words = std::optional<std::string>;
+
+Words milder_than_found(const files::DiagnosisDocument& document) {
+  Verdict worst = Verdict::healthy;
+  const auto look = [&](const auto& findings) {
+    for (const auto& finding : findings) worst = std::max(worst, finding.verdict);
+  };
+  look(document.links), look(document.hosts), look(document.groups), look(document.sets);
+  look(document.fabric_wide);
+  if (worst < Verdict::degraded || document.verdict >= worst) return std::nullopt;
+  return fmt::format("it calls the run {} and something in it {}", to_string(document.verdict),
+                     to_string(worst));
+}
+
+/// Counts of a foreign document may be of any size: no sum overflows.
+bool is_more(std::initializer_list<std::uint64_t> parts, std::uint64_t all) {
+  for (const std::uint64_t part : parts) {
+    if (part > all) return true;
+    all -= part;
+  }
+  return false;
+}
+
+Words more_than_there_was(const files::DiagnosisDocument& document) {
+  if (document.run.lost > document.run.sent)
+    return fmt::format("{} probes of {} are lost", document.run.lost, document.run.sent);
+  const Account& account = document.account;
+  for (const auto& [name, line] : {std::pair("lost", account.lost), std::pair("corrupt", account.corrupt),
+                                   std::pair("late", account.late), std::pair("slow", account.slow)})
+    if (is_more({line.found, line.open, line.excused, line.tolerated, line.unexplained}, line.all))
+      return fmt::format("its account explains more than the {} that were {}", line.all, name);
+  const files::CoverageReport& coverage = document.coverage;
+  if (is_more({coverage.probed, coverage.missing.size(), coverage.thin.size()}, coverage.channels))
+    return fmt::format("{} channels were probed, {} not, and {} too little, of {}", coverage.probed,
+                       coverage.missing.size(), coverage.thin.size(), coverage.channels);
+  return std::nullopt;
+}
+
+Words two_verdicts(const files::DiagnosisDocument& document) {
+  std::map<std::tuple<std::string, std::optional<std::string>, Cause>, Verdict> known;
+  for (const files::LinkReport& report : document.links) {
+    const auto [at, is_new] = known.try_emplace({report.link, report.from, report.cause}, report.verdict);
+    if (!is_new && at->second != report.verdict)
+      return fmt::format("{} is {} and {} by the same cause", report.link, to_string(at->second),
+                         to_string(report.verdict));
+  }
+  return std::nullopt;
+}
+
+/// All of a link that nothing passes may be lost before it is probed, and counters tell without probes.
+Words lost_of_nothing(const files::DiagnosisDocument& document) {
+  const std::set<std::string_view> missing(document.coverage.missing.begin(),
+                                           document.coverage.missing.end());
+  if (missing.empty()) return std::nullopt;
+  for (const files::LinkReport& report : document.links) {
+    if (!report.from || report.verdict != Verdict::degraded || report.cause == Cause::counter) continue;
+    // The channel of the link that leaves that node, as the fabric names both.
+    const auto at = report.link.find("--");
+    if (at == std::string::npos) continue;
+    const auto one = report.link.substr(0, at), other = report.link.substr(at + 2);
+    const auto leaves = [&](const std::string& end) {
+      return end == *report.from || end.starts_with(*report.from + "/");
+    };
+    const auto channel = leaves(one) ? one + "->" + other : other + "->" + one;
+    if (missing.contains(channel))
+      return fmt::format("{} is {} by {}, and no probe crossed it", channel, to_string(report.verdict),
+                         to_string(report.cause));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> contradiction_in(const files::DiagnosisDocument& document) {
+  for (const auto look : {&milder_than_found, &more_than_there_was, &two_verdicts, &lost_of_nothing})
+    if (auto words = look(document)) return words;
+  return std::nullopt;
+}
+
+}  // namespace weft::blacklist

@@ -1,0 +1,17 @@
+// Contradictions in a diagnosis document: whoever wrote it, what it says cannot all be so, and nothing is
+// done because of it. Documents of weft have none.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "topology/files/diagnosis_document.hpp"
+
+namespace weft::blacklist {
+
+/// What cannot be so, in words: a run that is milder than what it found, more lost than sent, more explained
+/// or probed than there was, one cause on one channel with two verdicts, a share of packets lost where none
+/// was sent. Absent: nothing.
+std::optional<std::string> contradiction_in(const files::DiagnosisDocument& document);
+
+}  // namespace weft::blacklist
