@@ -250,16 +250,15 @@ std::vector<std::uint32_t> Looker::rows_over(const IncidentPlace& place) const {
 std::optional<NodeId> Looker::told_alone(const ScaleSums& sums, const Left& left,
                                          const LookFinding& finding) const {
   if (finding.cause == Cause::delay || finding.cause == Cause::congestion) return std::nullopt;
-  const auto rows = rows_over(finding.place);
   std::map<NodeId, std::uint64_t> by_host;
   std::uint64_t all = 0;
-  for_each_lost_of(rows, sums, [&](std::uint32_t row, const RowLosses& lost) {
+  for_each_lost_of(rows_over(finding.place), sums, [&](std::uint32_t row, const RowLosses& lost) {
     if (!is_heard(row, left)) return;
     by_host[plan_->nics[plan_->nic_of(row)].host] += lost.all();
     all += lost.all();
   });
   if (by_host.empty()) return std::nullopt;
-  const auto most = std::ranges::max_element(by_host, {}, [](const auto& one) { return one.second; });
+  const auto most = std::ranges::max_element(by_host, {}, &std::pair<const NodeId, std::uint64_t>::second);
   const std::uint64_t others = all - most->second;
   const bool is_its_own = std::ranges::all_of(channels_at(*fabric_, finding.place), [&](ChannelId channel) {
     return fabric_->source_node(channel) == most->first || fabric_->target_node(channel) == most->first;
@@ -292,13 +291,16 @@ double Looker::share_of(const ScaleSums& sums, const Left& left, const LookFindi
 }
 
 /// Whether a finding passes nothing, and whether a host at its end lived on when the losses began: if it did
-/// not, it may be the host that is down, and its cable is not named yet.
+/// not, it may be the host that is down, and its cable is not named yet. `places`: by row, how many findings
+/// it may cross; one of several may have lost it at another.
 void Looker::judge(const ScaleSums& sums, const Left& left, const LookContext& context,
-                   LookFinding& finding) const {
+                   const std::vector<std::uint16_t>& places, LookFinding& finding) const {
   if (finding.cause != Cause::loss && finding.cause != Cause::down) return;
-  const auto rows = rows_over(finding.place);
-  std::vector<Nanoseconds> began;
-  for_each_lost_of(rows, sums, [&](std::uint32_t, const RowLosses& lost) { began.push_back(lost.first); });
+  std::vector<Nanoseconds> began, its_own;
+  for_each_lost_of(rows_over(finding.place), sums, [&](std::uint32_t row, const RowLosses& lost) {
+    (places[row] > 1 ? began : its_own).push_back(lost.first);
+  });
+  if (!its_own.empty()) began = std::move(its_own);
   if (finding.cause == Cause::loss && passes_nothing(sums, left, finding))
     finding.cause = Cause::down, finding.verdict = Verdict::failed, finding.estimate.reset();
   if (began.empty()) return;
@@ -374,17 +376,20 @@ LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookCo
     answer.disbelieved.push_back(*liar);
   }
   std::ranges::sort(answer.disbelieved);
+  std::vector<std::uint16_t> places(plan_->rows, 0);
   for (LookFinding& finding : answer.findings) {
     // One that loses no more than a healthy path may stands for something else.
     if (finding.cause == Cause::loss && finding.estimate && finding.estimate->high < tolerance_.loss.value())
       finding.sure = false;
     settle_on_cable(finding);
-    judge(sums, left, context, finding);
+    if (finding.cause != Cause::delay)
+      for (const std::uint32_t row : rows_over(finding.place)) ++places[row];
   }
+  for (LookFinding& finding : answer.findings) judge(sums, left, context, places, finding);
   for (LookFinding& finding : answer.findings)
     if (finding.cause == Cause::loss && !finding.estimate)
       finding.share = share_of(sums, left, finding, answer.findings);
-  for (const LookFinding& host : down) answer.findings.push_back(host);
+  std::ranges::copy(down, std::back_inserter(answer.findings));
   return answer;
 }
 

@@ -84,6 +84,7 @@ void Watcher::learned(StandingPlan plan, PlanVersion version, StandingEnds ends,
 void Watcher::hello(std::string_view host, PlanVersion plan, RunId epoch, Nanoseconds now) {
   Agent* agent = agent_of(host);
   if (agent == nullptr) return;
+  agent->returns |= agent->told.presence == AgentPresence::gone_planned;
   agent->told.presence = AgentPresence::present;
   agent->heard = now;
   agent->wants_assignment = !era_ || plan != era_->version || epoch != keys_.name();
@@ -115,7 +116,15 @@ Taken Watcher::take(std::string_view host, const Window& window, Nanoseconds arr
     ++agent->told.refused;
     return taken;
   }
-  agent->told.presence = AgentPresence::present;
+  // What it told before it went may come after it said so.
+  const bool is_of_before = agent->told.presence == AgentPresence::gone_planned || agent->returns;
+  if (!is_of_before || agent->boot != window.boot) {
+    agent->told.presence = AgentPresence::present;
+    agent->returns = false;
+  }
+  // Between two lives of an agent nobody answers for its host: no cable is at fault.
+  if (agent->boot.value_or(window.boot) != window.boot) agent->gone = arrival;
+  agent->boot = window.boot;
   agent->told.lag = taken.lag;
   agent->told.plan = window.plan;
   agent->told.stalled += window.stalled ? 1 : 0;
@@ -135,8 +144,9 @@ void Watcher::refuse(std::string_view host) {
 void Watcher::note_presence(Nanoseconds now) {
   std::size_t heard = 0, quiet = 0;
   for (Agent& agent : agents_) {
+    if (agent.told.presence == AgentPresence::gone_planned || agent.returns) agent.gone = now;
     if (agent.told.presence == AgentPresence::present && now - agent.heard.value_or(now) > kSilent)
-      agent.told.presence = AgentPresence::silent;
+      agent.told.presence = AgentPresence::silent, agent.returns = false;
     const bool is_known =
         agent.told.presence == AgentPresence::present || agent.told.presence == AgentPresence::silent;
     if (is_known) ++(now - agent.heard.value_or(now) > kQuiet ? quiet : heard);
@@ -191,12 +201,13 @@ void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
   }
 }
 
-/// What a look back to `from` leaves out: also hosts that were unreachable in it, whatever they are called by
-/// now.
-std::vector<ChannelId> Watcher::told_of(Nanoseconds from) const {
+/// What a look back to `from` leaves out: also hosts whose agent was gone in it, as it had said or between
+/// two lives, or that were unreachable, whatever they are called by now.
+std::vector<ChannelId> Watcher::told_of(Nanoseconds from, bool unreachable_too) const {
   std::vector<ChannelId> channels = book_.told_of(from);
+  const auto was_in = [&](const std::optional<Nanoseconds>& time) { return time && *time >= from; };
   for (const Agent& agent : agents_)
-    if (agent.unreachable && *agent.unreachable >= from)
+    if (was_in(agent.gone) || (unreachable_too && was_in(agent.unreachable)))
       std::ranges::copy(fabric_->channels_at(agent.told.host), std::back_inserter(channels));
   return channels;
 }
@@ -215,7 +226,7 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
     era.looked[i] = now;
     ScaleSums sums = era.sums.sum(now, scale.span);
     // The shortest look finds out what is unreachable now.
-    const auto left_out = era.looker.leave_out(i == 0 ? book_.told_of(sums.from) : told_of(sums.from), sums);
+    const auto left_out = era.looker.leave_out(told_of(sums.from, i > 0), sums);
     const bool of_delays = i == kOfDelays;
     if (sums.lost.empty() && !of_delays) {
       era.unexplained[i] = false;

@@ -84,6 +84,9 @@ class Watcher {
     std::optional<Nanoseconds> heard = std::nullopt;        // arrival of its last window
     std::optional<Nanoseconds> sent_until = std::nullopt;   // latest end of what it told
     std::optional<Nanoseconds> unreachable = std::nullopt;  // when a look last found it so
+    std::optional<std::uint64_t> boot = std::nullopt;       // of its last window
+    std::optional<Nanoseconds> gone = std::nullopt;  // when it was last, as it had said, or between two lives
+    bool returns = false;                            // it is back from there, and told nothing yet
   };
   /// A plan with what was seen under it.
   struct Era {
@@ -104,7 +107,7 @@ class Watcher {
   void count_seconds(Nanoseconds now, Nanoseconds wall);
   std::vector<Nanoseconds> told_until() const;
   void look(Era& era, Nanoseconds now, Nanoseconds wall);
-  std::vector<ChannelId> told_of(Nanoseconds from) const;
+  std::vector<ChannelId> told_of(Nanoseconds from, bool unreachable_too) const;
   void assign(WatchActions& actions, Nanoseconds now);
   void note_presence(Nanoseconds now);
   bool is_unexplained() const;

@@ -97,6 +97,58 @@ TEST(HostileWindows, HalfTheAgentsThatSaidByeAreNoFault) {
   EXPECT_EQ(run.state().verdict, Verdict::unknown);
 }
 
+TEST(HostileWindows, AnAgentThatSaidByeAndComesBackIsNoFault) {
+  const Fabric fabric = lab();
+  for (const int away : {1, 3, 40}) {
+    FleetRun run(fabric, {});
+    run.advance(10);
+    const NodeId host = *fabric.find_node("host7");
+    run.watcher().bye(fabric.name_of(host), true, run.now());
+    // Its last window is heard after that.
+    run.advance(1);
+    run.fleet().stop(host);
+    run.advance(away);
+    run.watcher().hello(fabric.name_of(host), {}, {}, run.now());
+    run.advance(2);  // it begins
+    run.fleet().start(host);
+    run.advance(60);
+    EXPECT_THAT(run.events(), IsEmpty()) << away;
+    EXPECT_EQ(run.state().verdict, Verdict::healthy) << away;
+  }
+}
+
+TEST(HostileWindows, AnAgentThatIsKilledAndStartedAgainBlamesNoCable) {
+  const Fabric fabric = lab();
+  for (const int away : {1, 2, 3, 5}) {
+    FleetRun run(fabric, {});
+    run.advance(10);
+    const NodeId host = *fabric.find_node("host7");
+    run.fleet().stop(host);
+    run.advance(away);
+    run.fleet().start(host);
+    run.advance(90);
+    for (const IncidentPlace& place : opened(run.events())) EXPECT_THAT(place.channels, IsEmpty()) << away;
+    EXPECT_THAT(run.state().incidents, IsEmpty()) << away;
+  }
+}
+
+TEST(HostileWindows, AHostThatDiesBesideADeadCableIsTheHostFromTheFirst) {
+  const Fabric fabric = lab();
+  for (const char* name : {"host3", "host7", "host15"}) {
+    FleetRun run(fabric, {});
+    const ChannelId bad = *fabric.find_channel("leaf2->spine3");
+    run.fleet().put({{.link = Fabric::link_of(bad), .channel = bad, .down = true}, seconds(5)});
+    const ChannelId other = *fabric.find_channel("spine4->leaf1");
+    run.fleet().put({{.link = Fabric::link_of(other), .channel = other, .loss = Fraction(0.3)}, seconds(5)});
+    run.advance(30);
+    run.fleet().stop(*fabric.find_node(name));
+    run.advance(30);
+    const auto places = opened(run.events());
+    ASSERT_EQ(places.size(), 3u) << name;
+    EXPECT_THAT(places[2].nodes, ElementsAre(*fabric.find_node(name))) << name;
+  }
+}
+
 TEST(HostileWindows, AHostThatDiesIsOneFindingAndNoLinkIsBlamed) {
   const Fabric fabric = lab();
   FleetRun run(fabric, {});
