@@ -25,7 +25,7 @@ constexpr const char* kExamples =
     "  weft report --db watch.db --since 90d -o csv > rma.csv\n"
     "  weft report --db watch.db --since 90d --rates rates.json   # which fail again and again\n"
     "  weft report --db watch.db --since 24h -o json\n"
-    "  weft report sweep.json --html sweep.html --fabric fabric.yaml\n";
+    "  weft report diagnosis.json --html sweep.html   # any document, as a page\n";
 
 enum class Format { table, json, csv };
 

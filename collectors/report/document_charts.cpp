@@ -100,33 +100,31 @@ std::string quantile_chart(std::string_view label, const std::vector<Sample>& sa
   return svg + "</svg>\n" + quantile_table(sorted);
 }
 
-std::string load_chart(const std::map<std::string, double>& loads, double bound) {
+std::string load_chart(const std::map<std::string, double>& loads) {
   constexpr std::size_t kShown = 20;
   std::vector<std::pair<double, std::string>> order;
   for (const auto& [link, load] : loads) order.emplace_back(load, link);
   std::ranges::stable_sort(order, std::greater(), &std::pair<double, std::string>::first);
-  const Range range{0, std::max({order.front().first, bound, 1e-9}) * 1.05};
-  std::string svg = begin("load of links, the greatest first", "links, the most loaded first (bytes)", range);
+  const Range range{0, std::max(order.front().first, 1.0) * 1.05};
+  std::string svg =
+      begin("load of links, the greatest first", "links, the most loaded first (times the bound)", range);
   std::string points;
   for (std::size_t i = 0; i <= kPoints; ++i) {
-    const auto at =
-        static_cast<std::size_t>(static_cast<double>(i) / kPoints * static_cast<double>(order.size() - 1));
-    points += fmt::format("{:.1f},{:.1f} ", kLeft + static_cast<double>(i) / kPoints * kWidth,
-                          y_of(order[at].first, range));
+    const double share = static_cast<double>(i) / kPoints;
+    const auto at = static_cast<std::size_t>(share * static_cast<double>(order.size() - 1));
+    points += fmt::format("{:.1f},{:.1f} ", kLeft + share * kWidth, y_of(order[at].first, range));
   }
   svg += fmt::format("<polyline class=\"first\" points=\"{}\"/>\n", points);
-  if (bound > 0)
-    svg += fmt::format(
-        "<line class=\"second\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text x=\"{3}\" "
-        "y=\"{4:.1f}\">the bound</text>\n",
-        kLeft, kLeft + kWidth, y_of(bound, range), kLeft + 8, y_of(bound, range) - 6);
+  svg += fmt::format(
+      "<line class=\"second\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text x=\"{3}\" "
+      "y=\"{4:.1f}\">the bound</text>\n",
+      kLeft, kLeft + kWidth, y_of(1, range), kLeft + 8, y_of(1, range) - 6);
   std::string html = svg +
                      "</svg>\n<details><summary>The most loaded as a table</summary><table><tr><th>link</th>"
-                     "<th class=\"n\">bytes</th><th class=\"n\">of the bound</th></tr>\n";
+                     "<th class=\"n\">times the bound</th></tr>\n";
   for (std::size_t i = 0; i < std::min(order.size(), kShown); ++i)
-    html += fmt::format("<tr><td>{}</td><td class=\"n\">{:.0f}</td><td class=\"n\">{}</td></tr>\n",
-                        xml_escaped(order[i].second), order[i].first,
-                        bound > 0 ? fmt::format("{:.3f}", order[i].first / bound) : "");
+    html += fmt::format("<tr><td>{}</td><td class=\"n\">{:.3f}</td></tr>\n", xml_escaped(order[i].second),
+                        order[i].first);
   return html + "</table></details>\n";
 }
 

@@ -16,8 +16,7 @@ using Sample = std::pair<std::string, std::vector<double>>;
 /// two the table has their quotient too. Each has one value at least.
 std::string quantile_chart(std::string_view label, const std::vector<Sample>& samples);
 
-/// Links by their load, the greatest first, against the bound (0: none is known), and the greatest as a
-/// table. Bytes.
-std::string load_chart(const std::map<std::string, double>& loads, double bound);
+/// Links by their load over the bound, the greatest first, and the greatest as a table.
+std::string load_chart(const std::map<std::string, double>& loads);
 
 }  // namespace weft::report

@@ -24,6 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxMapped = 160;   // rows of the map of pairs: more are no longer told apart
+constexpr double kMaxShown = 1e6;         // times a bound or a right
 constexpr std::size_t kMaxEntries = 500;  // of findings; the document has all
 
 std::string text_of(const json& object, const char* key) {
@@ -34,6 +35,11 @@ std::string text_of(const json& object, const char* key) {
 double number_of(const json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_number() ? at->get<double>() : 0;
+}
+
+/// What a flow got of what it wanted; hostile figures stay such as a chart can show.
+double share_of(const json& flow, double wanted) {
+  return std::clamp(number_of(flow, "delivered") / wanted, 0.0, kMaxShown);
 }
 
 /// All lines of the table before its first empty one.
@@ -125,7 +131,7 @@ PairMap pairs_of(const json& flows) {
     if (wanted <= 0) continue;
     const std::size_t row = number[rows.at(text_of(flow, "src"))];
     const std::size_t column = number[rows.at(text_of(flow, "dst"))];
-    const double share = number_of(flow, "delivered") / wanted;
+    const double share = share_of(flow, wanted);
     auto& cell = cells.try_emplace({row, column}, PairMap::Cell{row, column, share, 0}).first->second;
     cell.share = std::min(cell.share, share);
     ++cell.flows;
@@ -159,7 +165,7 @@ Result<void> add_diagnosis(DocumentParts& parts, std::string_view text, std::str
     std::vector<double> shares;
     for (const json& flow : all)
       if (const double wanted = number_of(flow, "wanted"); wanted > 0)
-        shares.push_back(number_of(flow, "delivered") / wanted);
+        shares.push_back(share_of(flow, wanted));
     if (!shares.empty()) {
       parts.rest += "<h2>What flows got of what they had a right to</h2>\n<figure>" +
                     quantile_chart("share of flows that got no more", {{"flows", std::move(shares)}}) +
@@ -171,31 +177,39 @@ Result<void> add_diagnosis(DocumentParts& parts, std::string_view text, std::str
   return {};
 }
 
-/// Bytes over each channel between switches, over the bound of its phase; of channels at NICs nothing.
-void add_assignment(DocumentParts& parts, json& root) {
+/// How many times as long a byte takes on this channel as on one of the reference rate.
+double slower(const json& root, const Fabric* fabric, std::string_view channel) {
+  const auto reference = parse_bandwidth(text_of(root, "reference_rate"));
+  if (!fabric || !reference) return 1;
+  const auto at = fabric->find_channel(channel);
+  return at && fabric->rate(*at) > Bandwidth() ? *reference / fabric->rate(*at) : 1;
+}
+
+/// Over each channel between switches; of channels at NICs nothing, for no choice of paths changes them.
+void add_assignment(DocumentParts& parts, json& root, const Fabric* fabric) {
+  parts.sentence = fmt::format("{}: the busiest link carries {:.3f} times the bound", parts.fabric,
+                               number_of(root, "ratio"));
+  if (const auto left = root.find("unassigned"); left != root.end() && left->is_array() && !left->empty())
+    parts.sentence += fmt::format("; {} flows are not assigned", left->size());
+  const double bound = number_of(root, "bound");
   const auto assignments = root.find("assignments");
-  if (assignments == root.end() || !assignments->is_array()) return;
-  std::map<std::string, double> loads;
+  if (bound <= 0 || assignments == root.end() || !assignments->is_array()) return;
   for (const json& each : *assignments) {
-    if (!each.is_object()) continue;
     const auto path = each.find("path");
     if (path == each.end() || !path->is_array()) continue;
     for (std::size_t i = 1; i + 1 < path->size(); ++i)
-      if ((*path)[i].is_string()) loads[(*path)[i].get<std::string>()] += number_of(each, "bytes");
+      if ((*path)[i].is_string())
+        parts.loads[(*path)[i].get<std::string>()] += number_of(each, "bytes") / bound;
   }
-  parts.sentence = fmt::format("{}: the busiest link carries {:.3f} times the bound", parts.fabric,
-                               number_of(root, "ratio"));
-  const auto& unassigned = root["unassigned"];
-  if (unassigned.is_array() && !unassigned.empty())
-    parts.sentence += fmt::format("; {} flows are not assigned", unassigned.size());
-  if (loads.empty()) return;
-  parts.rest +=
-      "<h2>Load of links</h2>\n<figure>" + load_chart(loads, number_of(root, "bound")) + "</figure>\n";
+  for (auto& [channel, load] : parts.loads)
+    load = std::clamp(load * slower(root, fabric, channel), 0.0, kMaxShown);
+  if (!parts.loads.empty())
+    parts.rest += "<h2>Load of links</h2>\n<figure>" + load_chart(parts.loads) + "</figure>\n";
 }
 
 }  // namespace
 
-Result<DocumentParts> document_parts(std::string_view text, std::string_view name) {
+Result<DocumentParts> document_parts(std::string_view text, std::string_view name, const Fabric* fabric) {
   WEFT_TRY(auto root, files::parse_json(text, name));
   const auto schema = root.is_object() ? text_of(root, "schema") : std::string();
   if (!schema.starts_with("weft."))
@@ -214,7 +228,7 @@ Result<DocumentParts> document_parts(std::string_view text, std::string_view nam
   if (schema == "weft.diagnosis/1") {
     WEFT_TRY_VOID(add_diagnosis(parts, text, name, root));
   } else if (schema == "weft.assignment/1") {
-    add_assignment(parts, root);
+    add_assignment(parts, root, fabric);
   }
   if (parts.sentence.empty())
     parts.sentence = fmt::format("{}{}{}", schema, parts.fabric.empty() ? "" : " of " + parts.fabric,

@@ -3,12 +3,14 @@
 // (collectors/web/report_page) adds frame, drawing and script.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "topology/base/result.hpp"
 #include "topology/files/document.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::report {
 
@@ -33,11 +35,16 @@ struct DocumentParts {
   std::string findings;  // HTML: what is at fault
   std::string rest;      // HTML: charts and tables
   PairMap pairs;
+  /// Of an assignment, by channel between switches: bytes as on a channel of the reference rate, over the
+  /// bound.
+  std::map<std::string, double> loads;
   std::string made;  // by which program, when
 };
 
 /// `name` names the document in errors. Errors: invalid_input (no JSON, no document of weft, deeper or of
 /// more values than a report shows). Texts of the document are escaped.
-Result<DocumentParts> document_parts(std::string_view json, std::string_view name);
+/// `fabric` (may be null) tells the rates of links: without it all are taken to be of the reference rate.
+Result<DocumentParts> document_parts(std::string_view json, std::string_view name,
+                                     const Fabric* fabric = nullptr);
 
 }  // namespace weft::report

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <optional>
 
 #include "collectors/compare/measured_run.hpp"
@@ -18,7 +18,6 @@
 #include "topology/base/xml_text.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/json_text.hpp"
-#include "topology/files/json_view.hpp"
 
 namespace weft::web {
 namespace {
@@ -126,26 +125,11 @@ class State {
   }
 
   /// Of an assignment: what carries more than the bound.
-  void take_loads(const nlohmann::json& root) {
-    const auto bound = root.find("bound");
-    const auto all = root.find("assignments");
-    if (bound == root.end() || !bound->is_number() || all == root.end() || !all->is_array()) return;
-    std::vector<double> loads(letters_.size());
-    for (const auto& each : *all) {
-      const auto path = each.find("path");
-      const auto bytes = each.find("bytes");
-      if (path == each.end() || !path->is_array() || bytes == each.end() || !bytes->is_number()) continue;
-      for (std::size_t i = 1; i + 1 < path->size(); ++i)
-        if ((*path)[i].is_string())
-          if (const auto at = fabric_->find_channel((*path)[i].get<std::string>()))
-            loads[at->value()] += bytes->get<double>();
-    }
+  void take(const std::map<std::string, double>& loads) {
     constexpr double kRounding = 1.001;
-    for (std::size_t c = 0; c < loads.size(); ++c)
-      if (const double most = bound->get<double>(); loads[c] > most * kRounding)
-        add(fabric_->name_of(ChannelId(static_cast<std::uint32_t>(c))), "load", Verdict::congested,
-            {ChannelId(static_cast<std::uint32_t>(c))},
-            {fmt::format("{:.3f} times the bound", loads[c] / most)});
+    for (const auto& [channel, load] : loads)
+      if (const auto at = fabric_->find_channel(channel); at && load > kRounding)
+        add(channel, "load", Verdict::congested, {*at}, {fmt::format("{:.3f} times the bound", load)});
   }
 
   std::string json() && {
@@ -234,15 +218,13 @@ std::optional<Fabric> crossed_by(std::string_view json, std::string_view fabric)
   return report::crossed_fabric(fabric, std::span(&*run, 1), kMaxCrossed);
 }
 
-Result<std::string> state_json(std::string_view json, std::string_view name, std::string_view schema,
-                               const Fabric& fabric) {
+Result<std::string> state_json(std::string_view json, std::string_view name,
+                               const report::DocumentParts& parts, const Fabric& fabric) {
   State state(fabric);
-  if (schema == "weft.diagnosis/1") {
+  state.take(parts.loads);
+  if (parts.schema == "weft.diagnosis/1") {
     WEFT_TRY(const auto document, files::parse_diagnosis(json, name));
     state.take(document);
-  } else {
-    WEFT_TRY(const auto root, files::parse_json(json, name));
-    state.take_loads(root);
   }
   return std::move(state).json();
 }
@@ -260,7 +242,7 @@ constexpr std::string_view kPairsPart =
 }  // namespace
 
 Result<std::string> report_page(std::string_view json, std::string_view name, const Fabric* fabric) {
-  WEFT_TRY(const auto parts, report::document_parts(json, name));
+  WEFT_TRY(const auto parts, report::document_parts(json, name, fabric));
   const bool is_drawn = parts.schema == "weft.diagnosis/1" || parts.schema == "weft.assignment/1";
   if (fabric && is_drawn && !parts.fabric.empty() && parts.fabric != fabric->name())
     return fail(ErrorKind::usage, "{} is of the fabric {}, not of {}", name, parts.fabric, fabric->name());
@@ -271,7 +253,7 @@ Result<std::string> report_page(std::string_view json, std::string_view name, co
   }
   std::string values;
   if (fabric && is_drawn) {
-    WEFT_TRY(const auto state, state_json(json, name, parts.schema, *fabric));
+    WEFT_TRY(const auto state, state_json(json, name, parts, *fabric));
     values = fmt::format("\"layout\":{},\"state\":{}", layout_json(*fabric), state);
   }
   const bool has_pairs = !parts.pairs.cells.empty();

@@ -73,7 +73,7 @@ TEST_F(PlanPage, IsShownByABrowserAsItIsMeantAndRunsNothing) {
   const auto is = [&](const std::string& what) { return (*browser)->script("return " + what); };
   EXPECT_EQ(is("document.title"), "Plan of roce-a");
   EXPECT_EQ(is("document.images.length + document.scripts.length"), 0);
-  EXPECT_EQ(is("getComputedStyle(document.querySelector('h1')).borderLeftWidth"), "8px")
+  EXPECT_EQ(is("getComputedStyle(document.querySelector('h1')).fontSize"), "22px")
       << "the policy has the hash of the style";
   EXPECT_EQ(is("document.querySelectorAll('#spares polyline').length"), 2);
   EXPECT_GT(is("document.querySelector('#spares').getBoundingClientRect().width").get<double>(), 500);

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <fstream>
 
+#include "cli/commands.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/files/time_span.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/os/scratch_directory.hpp"
@@ -106,6 +108,40 @@ TEST_F(WeftReport, WhatIsWrongIsNamed) {
   const auto damaged = call(report_command, {"--db", directory_.path() / "text"});
   EXPECT_EQ(damaged.status, 64);
   EXPECT_THAT(damaged.err, HasSubstr("event stream"));
+}
+
+TEST_F(WeftReport, OfADocumentIsAPage) {
+  const auto document = directory_.path() / "rates.json", page = directory_.path() / "page.html";
+  std::ofstream(document) << R"({"schema":"weft.rates/1","fabric":"f","classes":[{"class":"nic"}]})";
+  const auto written = call(report_command, {document, "--html", page});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_THAT(text_of(page), HasSubstr("<h1>weft.rates/1 of f</h1>"));
+  const auto refused = [&](Arguments words) {
+    const auto outcome = call(report_command, std::move(words));
+    EXPECT_EQ(outcome.status, 64);
+    return outcome.err;
+  };
+  EXPECT_THAT(refused({document}), HasSubstr("--html FILE is missing"));
+  EXPECT_THAT(refused({document, "--html", document}), HasSubstr("would take its place"));
+  EXPECT_THAT(refused({document, "--html", page, "--db", file_}), HasSubstr("--db"));
+  EXPECT_THAT(refused({file_, "--html", page}), HasSubstr("not JSON"));
+  EXPECT_THAT(refused({"--db", file_, "--html", page}), HasSubstr("--html"));
+  EXPECT_THAT(text_of(page), HasSubstr("weft.rates/1")) << "what stood there stands";
+}
+
+TEST_F(WeftReport, OfASweepAndAnAssignmentIsWrittenByTheirCommands) {
+  const auto fabric = directory_.path() / "f.yaml", page = directory_.path() / "page.html";
+  std::ofstream(fabric) << "fabric: small\nclos: {leaves: 4, spines: 2, hosts_per_leaf: 2, link: 400G}\n";
+  const auto swept =
+      call(simulate_command, {fabric, "--fault", "leaf1--spine2:loss=2%", "--budget", "1s", "--html", page});
+  EXPECT_EQ(swept.status, 1) << swept.err;
+  EXPECT_THAT(text_of(page), HasSubstr("<b>leaf1--spine2</b>: degraded, loss"));
+  const auto balanced =
+      call(balance_command, {"--fabric", fabric, "--collective", "shift-2", "--hosts", "8", "--html", page});
+  EXPECT_EQ(balanced.status, 0) << balanced.err;
+  EXPECT_THAT(text_of(page), HasSubstr("times the bound"));
+  const auto placed = call(balance_command, {"--fabric", fabric, "--place", "tensor:2:1GB", "--html", page});
+  EXPECT_EQ(placed.status, 64) << "its answer is no assignment";
 }
 
 TEST(TimeSpan, TakesDaysAndNoNonsense) {

@@ -49,14 +49,14 @@ Fabric small() {
   return make_clos({.name = "fabric", .leaves = 4, .spines = 2, .hosts_per_leaf = 2}).value();
 }
 
-std::string page(const Fabric& fabric, const std::string& json) {
-  const auto made = report_page(json, "test.json", &fabric);
+std::string page(const Fabric& fabric, const std::string& text) {
+  const auto made = report_page(text, "test.json", &fabric);
   EXPECT_TRUE(made) << made.error().message;
   return made.value_or("");
 }
 
-std::string refused(const std::string& json, const Fabric* fabric = nullptr) {
-  const auto made = report_page(json, "test.json", fabric);
+std::string refused(const std::string& text, const Fabric* fabric = nullptr) {
+  const auto made = report_page(text, "test.json", fabric);
   EXPECT_FALSE(made);
   return made ? "" : made.error().message;
 }
@@ -116,6 +116,19 @@ TEST(ReportPage, AnAssignmentShowsTheLoadOfLinksAgainstTheBound) {
   EXPECT_THAT(html, HasSubstr("carries 2.000 times the bound"));
   EXPECT_THAT(html, HasSubstr("the bound</text>"));
   EXPECT_THAT(html, HasSubstr("\"cause\":\"load\""));
+}
+
+TEST(ReportPage, AFasterLinkCarriesMoreBytesWithinTheBound) {
+  const Fabric fabric =
+      make_clos(
+          {.name = "fabric", .leaves = 4, .spines = 2, .hosts_per_leaf = 2, .link = Bandwidth::gbit(800)})
+          .value();
+  const auto html = page(
+      fabric,
+      R"({"schema":"weft.assignment/1","fabric":"fabric","reference_rate":"400G","bound":100,"busiest":100,"ratio":1,"unassigned":[],"assignments":[
+      {"src":"host1","dst":"host3","qp":0,"bytes":200,"label":null,"path":["host1->leaf1","leaf1->spine2","spine2->leaf2","leaf2->host3"]}]})");
+  EXPECT_THAT(html, HasSubstr("<td class=\"n\">1.000</td>"));
+  EXPECT_THAT(html, Not(HasSubstr("\"cause\":\"load\""))) << "200 bytes at 800G take as long as 100 at 400G";
 }
 
 TEST(ReportPage, WhatIsNoDocumentIsRefused) {
@@ -186,7 +199,7 @@ TEST(ReportInBrowser, OpensOfflineFindsALinkAndAsksForNothing) {
   ASSERT_TRUE(opened->browser().type("/"));
   ASSERT_TRUE(opened->browser().type("leaf1--spine2"));
   ASSERT_TRUE(opened->browser().press(kEnter));
-  EXPECT_TRUE(opened->browser().waits_for("return location.hash.startsWith('#link=leaf1')"));
+  EXPECT_TRUE(opened->browser().waits_for("return document.body.dataset.ready.startsWith('link=leaf1')"));
   EXPECT_THAT(opened->text("place"), HasSubstr("degraded"));
   EXPECT_THAT(opened->text("place"), HasSubstr("24 of 2,468"));
   EXPECT_EQ(opened->browser().script("return performance.getEntriesByType('resource').length"), 0)
