@@ -217,8 +217,9 @@ std::size_t Planner::histories_for_spares(const HistorySource& source) const {
   const Plant& plant = source.plant();
   const double restarts = std::max(plan_.interruptions.mean, 1e-9);
   const double failures = std::max(source.expected_failures(request_.length), 1e-9);
-  const auto parts =
-      static_cast<double>(plant.hosts + plant.switches.size() + plant.cables.size() + source.ageing_parts());
+  constexpr double kAgeing = 20;  // what drawing a part that ages takes, over one that does not
+  const double parts = static_cast<double>(plant.hosts + plant.switches.size() + plant.cables.size()) +
+                       kAgeing * static_cast<double>(source.ageing_parts());
   const double wanted = kShortExpected / (1 - kAsked.back()) / restarts;
   const double most = std::min({wanted, kMaxMoreFailures / failures, kMaxMoreParts / parts});
   return std::max(request_.histories, static_cast<std::size_t>(std::min(most, double{kMaxHistories})));
@@ -235,9 +236,13 @@ void Planner::look_for_spares(const HistorySource& source, Index wanted) {
   plan_.short_of = short_of(first);
   for (const double asked : kAsked) {
     SpareStep step{.asked = asked, .spares = spares_for(asked, first), .independent = 0};
-    if (step.spares) {
-      job.spares = std::min(*step.spares, source.plant().hosts - job.hosts);
+    // Below one leaf a pool is out with all its spares, however many: it must reach beyond.
+    const Index most = source.plant().hosts - job.hosts;
+    for (Index tried = step.spares.value_or(0); step.spares; tried = std::max(*step.spares, tried * 2)) {
+      job.spares = std::min(tried, most);
       step.spares = spares_for(asked, run_all(source, histories, job));
+      const Index found = step.spares.value_or(0);
+      if (job.spares == most || (found <= tried + tried / 8 + 1 && found < job.pool())) break;
     }
     plan_.steps.push_back(step);
   }

@@ -385,6 +385,17 @@ TEST(Plan, OfFewRestartsMoreHistoriesTellHowManySpares) {
   EXPECT_LE(few->job.spares, 8U);
 }
 
+TEST(Plan, ASmallJobNeedsSparesBeyondItsLeaf) {
+  const auto plant = make_plant(*make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 40}), {}, 8);
+  auto rates = rates_with(6);
+  auto request = request_of(2);
+  request.length = Hours(1000 * 24);
+  const auto plan = make_plan(plant, rates, request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_GE(plan->job.spares, 39U) << "one leaf takes all 40 hosts below it";
+  EXPECT_GT(plan->kept, 0.998);
+}
+
 TEST(Plan, ClassesThatTheRatesDoNotHaveAreCalledAGuess) {
   const auto plant = make_plant(*make_clos({.leaves = 4, .spines = 2, .hosts_per_leaf = 8}), {}, 8);
   const auto plan = make_plan(plant, rates_with(0), request_of(14));
