@@ -8,6 +8,7 @@
 #include "probes/session/sweep.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/model/fabric_builder.hpp"
+#include "topology/routing/switch_hash.hpp"
 
 namespace weft::session {
 namespace {
@@ -19,7 +20,7 @@ using testing::UnorderedElementsAre;
 
 /// The diagnosis of a sweep that takes `fabric` for what stands there, over agents with these engines.
 Diagnosis swept(const Fabric& fabric, const AddressBook& addresses, const OpenEngines& open,
-                const Sweep::ComputingLimit& limit = {}) {
+                const Sweep::ComputingLimit& limit = {}, std::uint64_t seed = 1) {
   std::vector<ExpectedHost> hosts;
   std::vector<std::string> names;
   for (const NodeId host : fabric.hosts()) {
@@ -27,7 +28,8 @@ Diagnosis swept(const Fabric& fabric, const AddressBook& addresses, const OpenEn
     names.push_back(fabric.name_of(host));
   }
   Sweep sweep(fabric, addresses,
-              {.load = LoadLevel::full, .answers_per_second = 1e5, .probes_per_second = 1500}, RunId(1));
+              {.load = LoadLevel::full, .seed = seed, .answers_per_second = 1e5, .probes_per_second = 1500},
+              RunId(1));
   sweep.limit_computing(limit);
   Coordinator coordinator(fabric, sweep, {RunId(1), {}}, hosts);
   EXPECT_TRUE(coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {}));
@@ -75,6 +77,41 @@ TEST(SweepFindings, NothingIsMiswiredWhereTheFabricIsAsItsFileSays) {
   const auto found =
       swept(rig.fabric, rig.addresses, run::simulated_engines(rig.fabric, rig.addresses, {}, 1));
   EXPECT_EQ(found.verdict, Verdict::healthy);
+}
+
+struct PodsBehindOneHash {
+  Fabric fabric = make_pod_clos({.pods = 3,
+                                 .leaves = 1,
+                                 .spines = 2,
+                                 .cores = 4,
+                                 .hosts_per_leaf = 1,
+                                 .link = Bandwidth::gbit(100)})
+                      .value();
+  AddressBook addresses = plan_addresses(fabric, IpFamily::v4).value().book;
+
+  Diagnosis swept_hashed_by(routing::HashFamily family, const std::vector<FaultSpec>& faults = {}) const {
+    const auto open =
+        run::simulated_engines(fabric, addresses, faults, 9029, nullptr, {}, {}, {.family = family});
+    return swept(fabric, addresses, open, {}, 9029);
+  }
+};
+
+/// Where each switch's hash follows from that of the switch before, no label takes some channels.
+TEST(SweepFindings, ChannelsThatAHashLeavesOutAreNotDown) {
+  const PodsBehindOneHash rig;
+  for (const auto family : {routing::HashFamily::xor_fold, routing::HashFamily::crc32}) {
+    const auto found = rig.swept_hashed_by(family);
+    EXPECT_NE(found.verdict, Verdict::failed);
+    EXPECT_THAT(links_of(rig.fabric, found), testing::IsEmpty());
+  }
+}
+
+TEST(SweepFindings, OfAHashThatLeavesChannelsOutOneThatIsDownIsNamedAllTheSame) {
+  const PodsBehindOneHash rig;
+  const auto down = rig.fabric.find_link("leaf1--spine1").value();
+  const auto found = rig.swept_hashed_by(routing::HashFamily::xor_fold, {{.link = down, .down = true}});
+  EXPECT_EQ(found.verdict, Verdict::failed);
+  EXPECT_THAT(links_of(rig.fabric, found), Contains("leaf1--spine1"));
 }
 
 /// Flows whose receivers look at what came; what some NICs send arrives changed.
