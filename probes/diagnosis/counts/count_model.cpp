@@ -78,7 +78,7 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
       spread_.push_back(spread(share, d));
       passed_.push_back(std::exp(-spread_.back()));
     }
-  for (std::uint32_t s = 0; s < suspects(); ++s) exposed_.push_back(problem.exposure(s));
+  for (std::uint32_t s = 0; s < suspects(); ++s) begins_.push_back(problem.begins_of_all_bursts(s));
   profile_.resize(grid_.size());
   for (auto* const by_share : {&own_, &at_}) by_share->resize(problem.shares.size());
   for (auto* const by_point : {&product_, &lost_, &power_}) by_point->resize(grid_.size());
@@ -119,7 +119,7 @@ double CountModel::stray_hazard() const {
   double crossings = 0;
   for (std::uint32_t s = 0; s < suspects(); ++s)
     if (problem_.suspects[s].is_channel())
-      crossings += exposed_[s] * static_cast<double>(problem_.suspects[s].channels.size());
+      crossings += begins_[s] * static_cast<double>(problem_.suspects[s].channels.size());
   return learned_.stray * static_cast<double>(problem_.observations) / std::max(crossings, 1.0);
 }
 
@@ -149,7 +149,8 @@ double CountModel::log_burst_odds(std::uint32_t row, double events) const {
 }
 
 void CountModel::fold_bursts(std::uint32_t row) {
-  const double log_term = log_burst_odds(row, problem_.n[row] * row_burst_[row]) + log_burst_[row];
+  const double log_term =
+      log_burst_odds(row, problem_.begins_of_bursts(row) * row_burst_[row]) + log_burst_[row];
   log_burst_term_[row] = log_term;
   burst_term_[row] = log_term < kMaxLogBytes ? std::exp(log_term) : std::numeric_limits<double>::infinity();
 }
@@ -186,15 +187,16 @@ double CountModel::log_single(std::uint32_t row) const {
 
 double CountModel::value(std::uint32_t i, double hazard) const {
   const std::uint32_t suspect = suspect_of(i);
-  double sum = is_burst(i) ? -exposed_[suspect] * hazard : 0.0;
+  double sum = is_burst(i) ? -begins_[suspect] * hazard : 0.0;
   const auto own = spreads(hazard_[i], own_), at = spreads(hazard, at_);
   for (const auto& cell : problem_.rows_of(suspect)) {
     const std::uint32_t row = cell.index;
     if (is_burst(i)) {
       const double share = problem_.shares[cell.share];
       const double rest = std::max(row_burst_[row] - share * hazard_[i], 0.0);
-      sum += log_add(log_single(row),
-                     log_burst_odds(row, problem_.n[row] * (rest + share * hazard)) + log_burst_[row]);
+      sum += log_add(
+          log_single(row),
+          log_burst_odds(row, problem_.begins_of_bursts(row) * (rest + share * hazard)) + log_burst_[row]);
     } else {
       const double d = others(cell, own) + at[cell.share];
       sum += log_add(log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d)), log_burst_term_[row]);
@@ -212,7 +214,7 @@ double CountModel::log_likelihood() const {
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
     sum += log_add(log_single(row), log_burst_term_[row]);
   for (std::uint32_t s = 0; s < suspects(); ++s) {
-    sum -= exposed_[s] * hazard_[s + suspects()];
+    sum -= begins_[s] * hazard_[s + suspects()];
     for (std::size_t share = 0; share < problem_.shares.size(); ++share)
       sum -= problem_.survivors(s, share) * spread(problem_.shares[share], hazard_[s]);
   }
@@ -225,7 +227,7 @@ double CountModel::burst_weight(std::uint32_t row) const {
 }
 
 double CountModel::stray_weight(std::uint32_t row) const {
-  const double events = -std::expm1(-problem_.n[row] * row_burst_[row]);
+  const double events = -std::expm1(-problem_.begins_of_bursts(row) * row_burst_[row]);
   return stray_of(row) / (stray_of(row) + events);
 }
 

@@ -1,10 +1,11 @@
 // CountModel: the probability of the counts of a CountProblem under hazards of its suspects, and those
 // hazards. A suspect may lose packets one by one (its hazard d) and in bursts (its hazard e of a burst that
 // begins at a packet). With D and E the sums along the path, of n packets k are lost with probability
-//   e^(-nE) (1 - s) Binomial(k; n, 1 - exp(-D)) + (1 - e^(-nE) (1 - s)) burst(k, n),
-// s being the share of stray bursts that no channel explains (a host that was not scheduled). Hazards of
-// both kinds are numbered alike: hazard i < suspects() is d of suspect i, the others e. Mutable state of one
-// inference; one thread.
+//   e^(-mE) (1 - s) Binomial(k; n, 1 - exp(-D)) + (1 - e^(-mE) (1 - s)) burst(k, n),
+// s being the share of stray bursts that no channel explains (a host that was not scheduled), and m the
+// packets at which a burst may begin that harms the row: its own, and those before it that a burst may last
+// from. Hazards of both kinds are numbered alike: hazard i < suspects() is d of suspect i, the others e.
+// Mutable state of one inference; one thread.
 #pragma once
 
 #include <cstddef>
@@ -107,7 +108,7 @@ class CountModel {
   Learned learned_;
   HazardGrid grid_;
   std::vector<double> hazard_;      // d of all suspects, then e of all
-  std::vector<double> exposed_;     // by suspect: packets that crossed it, by their shares
+  std::vector<double> begins_;      // by suspect: CountProblem::begins_of_all_bursts
   std::vector<double> row_hazard_;  // by row: sum of d over its suspects, and of what its host drops
   std::vector<double> row_burst_;   // by row: sum of e
   std::vector<double> log_choose_;  // by row: ln (n choose k), and of what its host took

@@ -188,6 +188,7 @@ class Builder {
         problem_.row_cells.push_back({crossing.suspect, crossing.share});
       problem_.row_offsets.push_back(static_cast<std::uint32_t>(problem_.row_cells.size()));
     }
+    note_reach();
     problem_.shares = crossings_.shares();
     sum_survivors();
     std::vector<std::uint32_t>& offsets = problem_.suspect_offsets;
@@ -199,6 +200,18 @@ class Builder {
     for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
       for (const auto& cell : problem_.suspects_of(row))
         problem_.suspect_cells[next[cell.index]++] = {row, cell.share};
+  }
+
+  /// The mean length of the run in which a packet was lost, by all rows that tell of runs.
+  void note_reach() {
+    double lost = 0, sum = 0;
+    for (std::size_t row = 0; row < problem_.row_count(); ++row) {
+      if (problem_.runs[row] == 0) continue;
+      const double k = problem_.k[row];
+      lost += k;
+      sum += k * (k / problem_.runs[row] - 1.0);
+    }
+    problem_.reach = lost > 0 ? std::max(sum / lost, 0.0) : 0.0;
   }
 
   void sum_survivors() {

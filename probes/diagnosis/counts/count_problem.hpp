@@ -6,6 +6,7 @@
 // dropped itself is a known hazard of the rows into it, beside those of their suspects.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -90,6 +91,7 @@ struct CountProblem {
   std::vector<std::uint32_t> k;
   std::vector<double> packets;  // lost, of which k tells; without those excused
   std::vector<double> runs;     // of consecutive lost packets; 0: their order is not known
+  double reach = 0;             // packets: where rows tell their order, how long a burst lasts as a rule
   std::vector<double> excused;  // of k, what the host dropped itself: an estimate as good as a drawn sample
   std::vector<std::uint32_t> row_offsets{0};
   std::vector<Cell> row_cells;  // suspects of a row
@@ -103,6 +105,14 @@ struct CountProblem {
 
   std::size_t row_count() const { return n.size(); }
   double beyond_drops(std::uint32_t row) const { return k[row] - excused[row]; }
+  /// Packets at which a burst may begin and harm this row: its own, and those before it that it may last
+  /// from.
+  double begins_of_bursts(std::uint32_t row) const { return n[row] + reach; }
+  /// The same of all observations that cross a suspect, each by its share.
+  double begins_of_all_bursts(std::uint32_t suspect) const {
+    const Suspect& it = suspects[suspect];
+    return exposure(suspect) * (1.0 + reach * it.observations / std::max(static_cast<double>(it.sent), 1.0));
+  }
   /// Of being dropped by the host that a row's packets were for, of those that came to it.
   double drop_hazard(std::uint32_t row) const {
     return excused[row] > 0 ? std::log1p(excused[row] / (n[row] - k[row] + 1.0)) : 0.0;

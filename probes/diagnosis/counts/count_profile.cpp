@@ -98,18 +98,19 @@ std::span<const double> CountModel::profile(std::uint32_t i) const {
 std::span<const double> CountModel::burst_profile(std::uint32_t suspect) const {
   const std::size_t points = grid_.size();
   const double own = hazard_[suspect + suspects()];
-  for (std::size_t g = 0; g < points; ++g) profile_[g] = -exposed_[suspect] * grid_.hazard(g);
+  for (std::size_t g = 0; g < points; ++g) profile_[g] = -begins_[suspect] * grid_.hazard(g);
   std::ranges::fill(product_, 1.0);
   for (const auto& cell : problem_.rows_of(suspect)) {
     const std::uint32_t row = cell.index;
     const double share = problem_.shares[cell.share];
     const double even = 1.0 / (1.0 - stray_of(row));  // odds of a stray against none, and one
-    const double rest = problem_.n[row] * std::max(row_burst_[row] - share * own, 0.0);
+    const double begins = problem_.begins_of_bursts(row);
+    const double rest = begins * std::max(row_burst_[row] - share * own, 0.0);
     const double single = log_single(row);
     const double top = std::max(single, log_burst_[row]);
     const double as_single = std::exp(single - top), as_burst = std::exp(log_burst_[row] - top);
     for (std::size_t g = 0; g < points; ++g) {
-      const double events = rest + problem_.n[row] * share * grid_.hazard(g);
+      const double events = rest + begins * share * grid_.hazard(g);
       if (events < kMaxUnsureEvents)
         product_[g] *= as_single + as_burst * std::max(even * std::exp(events) - 1.0, 0.0);
       else

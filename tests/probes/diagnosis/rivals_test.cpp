@@ -69,6 +69,16 @@ TEST(Rivals, OfALossBesideManyBurstsStayOpen) {
   }
 }
 
+/// A burst may have begun before the row: short rows are as likely to be in one as long ones.
+TEST(Rivals, OfAHostsCableThatLosesLongRunsAreNoUplinksOfItsLeaf) {
+  const Fabric fabric = make_clos({.leaves = 6, .spines = 4, .hosts_per_leaf = 1}).value();
+  for (const std::uint64_t seed : {1, 2, 5})
+    EXPECT_FALSE(blames_good_ones(
+        fabric, swept(fabric, std::vector<std::string>{"host6--leaf6:loss=60%,burst=100"}, {.seed = seed}),
+        {"host6--leaf6"}))
+        << "seed " << seed;
+}
+
 /// What is added and removed again and again ends the search: this one took minutes.
 TEST(Rivals, OfABurstBesideADeadCableDoNotTurnInCircles) {
   const Fabric fabric = make_clos({.leaves = 5, .spines = 3, .hosts_per_leaf = 3}).value();
