@@ -99,9 +99,10 @@ void add_nic(std::vector<std::string>& argv, const std::string& tap, const std::
 std::vector<std::string> guest_command(const Lab& lab, NodeId guest, const std::filesystem::path& image) {
   const std::string management_mac = management_mac_of(host_number(lab, guest));
   std::string words =  // an emulated processor speculates nothing that mitigations would have to undo
-      fmt::format("console=ttyS0 quiet panic=-1 mitigations=off no_timer_check weft.name={} weft.mgmt={},{}/{}",
-                  lab.fabric().name_of(guest), management_mac, to_string(lab.management_address(guest)),
-                  kManagementPrefixLength);
+      fmt::format(
+          "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check weft.name={} weft.mgmt={},{}/{}",
+          lab.fabric().name_of(guest), management_mac, to_string(lab.management_address(guest)),
+          kManagementPrefixLength);
   std::vector<std::string> argv{"qemu-system-x86_64",
                                 "-accel",
                                 "tcg",
