@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
+constexpr auto kBetweenSweeps = std::chrono::milliseconds(5);
 constexpr int kMaxLooks = 400;  // two seconds: a process that the kernel holds longer is left
 
 /// Of all threads of this process. Nothing where the kernel has no such list (CONFIG_PROC_CHILDREN).
@@ -58,7 +58,7 @@ std::vector<std::string> Orphans::end() {
       kill(child, SIGKILL);
     }
     if (!any) break;
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kBetweenSweeps);
   }
   return names;
 }
