@@ -92,7 +92,7 @@ TEST(DiscoverRecords, SlurmsTreeIsHeldAgainstTheCables) {
   };
   const auto other = with("other.yaml", "- {topology: t, tree: {switches: [{switch: a, nodes: cpu1}]}}\n");
   EXPECT_EQ(other.status, 3) << other.err;
-  EXPECT_THAT(other.out, HasSubstr("other.yaml: not compared"));
+  EXPECT_THAT(other.out, HasSubstr("other.yaml: 1 of its nodes were not found: cpu1"));
   const auto wrong = with("wrong.conf", "SwitchName=leaf1 Nodes=gpu1\nNodeName=gpu1\n");
   EXPECT_EQ(wrong.status, 64) << wrong.out;
   EXPECT_THAT(wrong.err, HasSubstr("wrong.conf:2: 'nodename' is not known"));
