@@ -93,6 +93,11 @@ TEST(DiscoverRecords, SlurmsTreeIsHeldAgainstTheCables) {
   const auto other = with("other.yaml", "- {topology: t, tree: {switches: [{switch: a, nodes: cpu1}]}}\n");
   EXPECT_EQ(other.status, 3) << other.err;
   EXPECT_THAT(other.out, HasSubstr("other.yaml: 1 of its nodes were not found: cpu1"));
+  std::string untold(kLeaf1);  // nothing says that gpu1 is a host
+  untold.replace(untold.find("Station"), 7, "Telephone");
+  const auto alone = call(topology_discover_command, {"--lldp", dumps.put("untold.json", untold), "--slurm",
+                                                      (dumps.path() / "other.yaml").string()});
+  EXPECT_THAT(alone.out, HasSubstr("other.yaml: not compared"));
   const auto wrong = with("wrong.conf", "SwitchName=leaf1 Nodes=gpu1\nNodeName=gpu1\n");
   EXPECT_EQ(wrong.status, 64) << wrong.out;
   EXPECT_THAT(wrong.err, HasSubstr("wrong.conf:2: 'nodename' is not known"));
