@@ -149,9 +149,9 @@ int counters_degrading_command(const Arguments& arguments) {
 OptionParser counters_pauses_options() {
   OptionParser parser(
       "weft counters pauses --fabric FABRIC.yaml [--counters FILE | --prometheus URL] [-o json]",
-      "Follows pause frames hop by hop, from ports that stood to who began: a host that does not take what "
-      "comes, a "
-      "port of a switch, or switches that stop each other in a ring. Exit status 1: there are some.",
+      "Follows pause frames of the last hour of the readings hop by hop, from ports that stood to who began: "
+      "a host that does not take what comes, a port of a switch, or switches that stop each other in a ring. "
+      "Exit status 1: there are some.",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; its `counters` say where to read");

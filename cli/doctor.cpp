@@ -48,7 +48,8 @@ AskedHost asked_host(std::string name, const run::HostAnswer& answer, std::uint3
     host.words = answer.not_started->message;
   } else if (!answer.in_time) {
     host.silence = HostTrouble::no_answer;
-    if (!answer.output.empty() && answer.output.back() == '\n')
+    // A greeting of the login is no answer.
+    if (files::read_host_facts(answer.output, protocol))
       host.words = "it answered, and the launcher did not end";
   } else if (answer.too_long) {
     host.silence = HostTrouble::bad_answer;

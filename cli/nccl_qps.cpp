@@ -182,12 +182,11 @@ Result<std::vector<std::filesystem::path>> process_files(const std::string& plac
 }
 
 OptionParser nccl_qps_options() {
-  OptionParser parser(
-      "weft nccl qps [DIR|FILE] [--fabric FABRIC.yaml --paths PATHS.json] [-o table|json]",
-      "Prints the queue pairs of a job's processes on this host: devices, peers, labels and whose choice "
-      "they "
-      "are, what is posted\nand under way, and for how long nothing has completed.",
-      "  weft nccl qps\n  weft nccl qps --fabric fabric.yaml --paths map.json -o json\n");
+  OptionParser parser("weft nccl qps [DIR|FILE] [--fabric FABRIC.yaml --paths PATHS.json] [-o table|json]",
+                      "Prints the queue pairs of a job's processes on this host: devices, peers, labels and "
+                      "whose choice they "
+                      "are, what is posted\nand under way, and for how long nothing has completed.",
+                      "  weft nccl qps\n  weft nccl qps --fabric fabric.yaml --paths map.json -o json\n");
   parser.options().add_options()("place", po::value<std::string>()->value_name("DIR"),
                                  "the job's directory (WEFT_NCCL_DIR), or the file of one process; without: "
                                  "WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm");

@@ -68,7 +68,7 @@ void note_unreachable(session::Sweep& sweep, const Fabric& fabric, const Infinib
         sweep.note(discover::evidence_of_no_lid(channel));
     } else if (std::ranges::none_of(
                    agents, [&](PortId agent) { return agent == nic || is_reached(reading, agent, nic); })) {
-      sweep.not_tested({fabric.port(nic).node, nic, "no route of the subnet leads to it and back"});
+      sweep.not_tested({fabric.port(nic).node, nic, "no route of the subnet leads to it"});
     }
   }
 }

@@ -237,6 +237,14 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
 
 namespace {
 
+/// A port of which two sources tell has a row for each.
+template <class Rows>
+std::size_t ports_of(const Rows& rows) {
+  std::set<PortId> ports;
+  for (const auto& row : rows) ports.insert(row.port);
+  return ports.size();
+}
+
 std::string losses_text(const Fabric& fabric, const CounterTable& table, const std::vector<PortLoss>& losses,
                         std::size_t width) {
   TextTable rows({{"port"}, {"codewords lost in a day", true}, {"source"}});
@@ -244,7 +252,7 @@ std::string losses_text(const Fabric& fabric, const CounterTable& table, const s
     rows.add({fabric.name_of(port), std::to_string(lost), table.source_name(source)});
   return rows.text(width) + "\n" +
          wrapped(fmt::format("{} {} frames already: `weft sweep --counters` judges their links.",
-                             losses.size(), losses.size() == 1 ? "port loses" : "ports lose"),
+                             ports_of(losses), ports_of(losses) == 1 ? "port loses" : "ports lose"),
                  0, width, 2);
 }
 
@@ -260,10 +268,10 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const P
                   {"days to loss", true},
                   {"rises since"},
                   {"source"}});
-  std::size_t count = 0;
-  for (const auto& [port, source, trend, beside_peers] : found.trends) {
-    if (!trend.degrading) break;
-    ++count;
+  const auto first_well =
+      std::ranges::find_if(found.trends, [](const PortTrend& one) { return !one.trend.degrading; });
+  const std::span<const PortTrend> degrading(found.trends.begin(), first_well);
+  for (const auto& [port, source, trend, beside_peers] : degrading) {
     const auto& loss = *trend.loss;
     rows.add({fabric.name_of(port), fmt::format("{:.1e}", std::pow(10, trend.now)),
               fmt::format("{:+.2f}", trend.a_day), fmt::format("{:+.1f}", trend.now - trend.usual),
@@ -274,9 +282,9 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const P
               table.source_name(source)});
   }
   auto text = wrapped(fmt::format("{} of {} ports are degrading: their corrected errors rise towards loss",
-                                  count, found.told),
+                                  ports_of(degrading), found.told),
                       0, width, 2);
-  if (count > 0)
+  if (!degrading.empty())
     text += "\n" + rows.text(width) + "\n" +
             wrapped(
                 "rate: of bits, before correction. a day, usual, peers: decades by which it rises, above its "

@@ -117,15 +117,20 @@ std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const Por
 
 PortPauses port_pauses(const Fabric& fabric, CounterTable& table) {
   PortPauses found;
+  // The clock of a source may be wrong: an hour back from its own newest reading.
+  std::map<std::uint32_t, Nanoseconds> newest;
   for (const CounterSeries& one : table.series())
     if (is_pause(one.key.counter))
-      for (const CounterPoint& point : one.points) found.to = std::max(found.to, point.at);
+      for (const CounterPoint& point : one.points)
+        newest[one.source] = std::max(newest[one.source], point.at);
+  for (const auto& [source, at] : newest) found.to = std::max(found.to, at);
   found.from = found.to;
   std::map<std::optional<std::uint8_t>, std::map<PortId, PortPause>> all;
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
     for (const SeriesHistory& one : of_port) {
       if (!is_pause(one.key.counter)) continue;
-      const auto grown = growth(one, found.to - kPausesTogether, found.to);
+      const Nanoseconds to = newest[one.source];
+      const auto grown = growth(one, to - kPausesTogether, to);
       if (!grown) continue;
       found.from = std::min(found.from, grown->from);
       auto& pause = all[one.key.index].try_emplace(one.port, PortPause{one.port}).first->second;

@@ -46,7 +46,7 @@ std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const Por
 /// Pauses that lie further apart have nothing to do with each other.
 inline constexpr Nanoseconds kPausesTogether = std::chrono::hours(1);
 struct PortPauses {
-  Nanoseconds from{}, to{};  // of the windows that count: those that begin in the last hour of all readings
+  Nanoseconds from{}, to{};  // of the windows that count: those of the last hour of what each source read
   /// By priority (absent: all together) what each port received and sent.
   std::map<std::optional<std::uint8_t>, std::vector<PortPause>> by_priority;
 };

@@ -137,9 +137,10 @@ class Exchange {
     // Of a peer that is late the echoes come one after the other: as long as they do, more may come.
     const auto latest = std::clamp(last_answer_, last_sent_, last_sent_ + kMaxLate);
     const auto end = latest + request_.pace.answer_wait;
+    const auto over = last_sent_ + kMaxLate + request_.pace.answer_wait;
     if (!book_.settled() && now < end) return std::min(end, now + kStopCheck);
     // What came while this host did not let the prober run is unread, and no loss.
-    if (!book_.settled() && (looked_ < end || came_)) return now;
+    if (!book_.settled() && (looked_ < end || (came_ && now < over))) return now;
     return book_.again() ? std::optional(now) : std::nullopt;
   }
 

@@ -198,8 +198,7 @@ ChannelEvidence evidence_of_no_link(ChannelId channel) {
 ChannelEvidence evidence_of_no_lid(ChannelId channel) {
   return {channel, Cause::down, kCertain,
           "the cable is there, but the subnet manager gave the NIC no LID: nobody can send to it; it may "
-          "lose too "
-          "much for that"};
+          "lose too much for that"};
 }
 
 ChannelEvidence evidence_of_slow_link(ChannelId channel, std::string_view rate, Bandwidth expected) {

@@ -273,8 +273,9 @@ ScaleSums PathSums::gather(Nanoseconds to, Wanted wanted) const {
   return sums;
 }
 
-ScaleSums PathSums::sum(Nanoseconds now, Nanoseconds span) const {
-  return gather(now, [&](const Bucket& bucket) { return bucket.end() > now - span; });
+ScaleSums PathSums::sum(Nanoseconds now, Nanoseconds span, Nanoseconds not_before) const {
+  return gather(now,
+                [&](const Bucket& bucket) { return bucket.end() > now - span && bucket.from >= not_before; });
 }
 
 ScaleSums PathSums::between(Nanoseconds from, Nanoseconds to) const {

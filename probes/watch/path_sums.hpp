@@ -71,8 +71,9 @@ class PathSums {
 
   Taken take(NodeId host, const Window& window, Nanoseconds arrival);
 
-  /// The sums of what was sent within `span` before `now`, and up to a fifth of it more: whole buckets.
-  ScaleSums sum(Nanoseconds now, Nanoseconds span) const;
+  /// The sums of what was sent within `span` before `now`, and up to a fifth of it more: whole buckets, none
+  /// that begins before `not_before`.
+  ScaleSums sum(Nanoseconds now, Nanoseconds span, Nanoseconds not_before = Nanoseconds::min()) const;
   /// Of the buckets that lie in from ... to.
   ScaleSums between(Nanoseconds from, Nanoseconds to) const;
   const RowDelays& delays(std::uint32_t row) const { return delays_[row]; }

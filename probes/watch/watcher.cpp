@@ -29,6 +29,12 @@ constexpr Nanoseconds kSwitchOver = minutes(2);
 /// the next epoch by themselves, and answer for the one before (kEpochOverlap) until all have heard of it.
 constexpr int kRenewalsATick = 8;
 constexpr Nanoseconds kUnexplainedFor = minutes(10);
+/// Looks back to when an agent was away leave out its host: what is wrong there does not show at once.
+constexpr Nanoseconds kRestless = minutes(1);
+/// Of agents that were away in the span of a look: from so many on it looks back to when all are here again,
+/// for without the rows of their hosts little would be left.
+constexpr double kManyWereGone = 0.25;
+constexpr Nanoseconds kAllHeard = seconds(3);  // of what was sent while an agent was away
 constexpr std::uint32_t kFresh = 5;  // probes of the last seconds by which something is known of a channel
 
 }  // namespace
@@ -123,7 +129,7 @@ Taken Watcher::take(std::string_view host, const Window& window, Nanoseconds arr
     agent->returns = false;
   }
   // Between two lives of an agent nobody answers for its host: no cable is at fault.
-  if (agent->boot.value_or(window.boot) != window.boot) agent->gone = arrival;
+  if (agent->boot.value_or(window.boot) != window.boot) agent->gone = agent->restarted = arrival;
   agent->boot = window.boot;
   agent->told.lag = taken.lag;
   agent->told.plan = window.plan;
@@ -143,7 +149,9 @@ void Watcher::refuse(std::string_view host) {
 /// When most agents fall silent at once it is the bus, unless that lasts while others are heard.
 void Watcher::note_presence(Nanoseconds now) {
   std::size_t heard = 0, quiet = 0;
+  is_restless_ = false;
   for (Agent& agent : agents_) {
+    is_restless_ = is_restless_ || (agent.restarted && now - *agent.restarted < kRestless);
     if (agent.told.presence == AgentPresence::gone_planned || agent.returns) agent.gone = now;
     if (agent.told.presence == AgentPresence::present && now - agent.heard.value_or(now) > kSilent)
       agent.told.presence = AgentPresence::silent, agent.returns = false;
@@ -212,6 +220,19 @@ std::vector<ChannelId> Watcher::told_of(Nanoseconds from, bool unreachable_too) 
   return channels;
 }
 
+/// When the last of many agents that were away since `from` was back; absent: not many were.
+std::optional<Nanoseconds> Watcher::most_back_since(Nanoseconds from) const {
+  std::optional<Nanoseconds> back;
+  std::size_t gone = 0, known = 0;
+  for (const Agent& agent : agents_) {
+    known += agent.told.presence != AgentPresence::never_seen ? 1 : 0;
+    if (!agent.gone || *agent.gone < from) continue;
+    ++gone;
+    back = std::max(back.value_or(*agent.gone), *agent.gone);
+  }
+  return static_cast<double>(gone) > kManyWereGone * static_cast<double>(known) ? back : std::nullopt;
+}
+
 void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
   const auto hosts = news(now);
   constexpr std::size_t kOfDelays = 2;  // agents tell them each ten seconds
@@ -225,6 +246,9 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
       continue;
     era.looked[i] = now;
     ScaleSums sums = era.sums.sum(now, scale.span);
+    if (const auto back = i > 0 ? most_back_since(sums.from) : std::nullopt;
+        back && now - *back > scales()[i - 1].span + kAllHeard)
+      sums = era.sums.sum(now, scale.span, *back + kAllHeard);
     // The shortest look finds out what is unreachable now.
     const auto left_out = era.looker.leave_out(told_of(sums.from, i > 0), sums);
     const bool of_delays = i == kOfDelays;
@@ -290,7 +314,7 @@ Verdict Watcher::verdict_of(const WatchState& state) const {
     worst = std::max(worst, incident.state == IncidentState::suspected ? Verdict::unknown : incident.verdict);
   const auto is_known = [](const ChannelState& channel) { return channel.covered && channel.fresh; };
   const bool known = !state.channels.empty() && std::ranges::all_of(state.channels, is_known);
-  if (!known || is_unexplained()) worst = std::max(worst, Verdict::unknown);
+  if (!known || is_unexplained() || is_restless_) worst = std::max(worst, Verdict::unknown);
   return worst;
 }
 

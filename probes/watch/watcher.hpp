@@ -86,7 +86,8 @@ class Watcher {
     std::optional<Nanoseconds> unreachable = std::nullopt;  // when a look last found it so
     std::optional<std::uint64_t> boot = std::nullopt;       // of its last window
     std::optional<Nanoseconds> gone = std::nullopt;  // when it was last, as it had said, or between two lives
-    bool returns = false;                            // it is back from there, and told nothing yet
+    std::optional<Nanoseconds> restarted = std::nullopt;  // when its last life began, where it had one before
+    bool returns = false;                                 // it is back from there, and told nothing yet
   };
   /// A plan with what was seen under it.
   struct Era {
@@ -108,6 +109,7 @@ class Watcher {
   std::vector<Nanoseconds> told_until() const;
   void look(Era& era, Nanoseconds now, Nanoseconds wall);
   std::vector<ChannelId> told_of(Nanoseconds from, bool unreachable_too) const;
+  std::optional<Nanoseconds> most_back_since(Nanoseconds from) const;
   void assign(WatchActions& actions, Nanoseconds now);
   void note_presence(Nanoseconds now);
   bool is_unexplained() const;
@@ -126,6 +128,7 @@ class Watcher {
   Nanoseconds bus_away_ = -std::chrono::hours(1);  // when it last was
   std::uint64_t windows_ = 0, path_windows_ = 0, version_ = 0;
   bool map_again_ = false;
+  bool is_restless_ = false;  // an agent began a new life lately
 };
 
 }  // namespace weft::watch

@@ -272,7 +272,7 @@ TEST(DoctorCommand, OfAFleetThoseThatHangAreNamedAndNobodyElse) {
       "case $host in h050|h100|h150|h200) exec sleep 1000;; esac\n"
       "sed \"s/IDENTITY/$host/; s/424242424242/$(date +%s%N)/\" " +
       report.path() + "\n");
-  const auto outcome = fleet.asked("h[001-200]", {"--gather", "10s", "-o", "json"});
+  const auto outcome = fleet.asked("h[001-200]", {"--gather", "20s", "-o", "json"});
   const auto document = Json::parse(outcome.out);
   ASSERT_EQ(document["hosts"].size(), 200u);
   std::set<std::string> silent;

@@ -202,11 +202,12 @@ class Builder {
         problem_.suspect_cells[next[cell.index]++] = {row, cell.share};
   }
 
-  /// The mean length of the run in which a packet was lost, by all rows that tell of runs.
+  /// By how many packets the run is longer in which a packet was lost, on average: by all rows that tell of
+  /// runs, but for those of which nothing came. They are of something dead, which loses in no bursts.
   void note_reach() {
     double lost = 0, sum = 0;
     for (std::size_t row = 0; row < problem_.row_count(); ++row) {
-      if (problem_.runs[row] == 0) continue;
+      if (problem_.runs[row] == 0 || problem_.k[row] >= problem_.n[row]) continue;
       const double k = problem_.k[row];
       lost += k;
       sum += k * (k / problem_.runs[row] - 1.0);

@@ -86,13 +86,13 @@ struct CorrectedSite {
 
   /// Readings an hour of corrected codewords of a port, as bit error rates make them.
   void read(const char* port, const LevelOf& level, int count,
-            PortCounter counter = PortCounter::fec_corrected) {
+            PortCounter counter = PortCounter::fec_corrected, const char* source = "phy") {
     const double codewords = 78.125e6 * 3600;  // at 400 Gb/s
     double errors = 1000;
     for (int hour = 0; hour < count; ++hour) {
       const double bits = 5440 * std::pow(10, level(hour));
       errors += codewords * (counter == PortCounter::fec_bits ? bits : 1 - std::exp(-bits));
-      auto& series = table.at(*fabric.find_port(port), {counter}, table.source("phy"));
+      auto& series = table.at(*fabric.find_port(port), {counter}, table.source(source));
       ASSERT_TRUE(table.add(series, {kFirstHour + hours(hour), static_cast<std::uint64_t>(errors), 0}));
     }
   }
@@ -116,6 +116,16 @@ TEST(PortTrends, ComeFromCodewordsOrBitsAlikeAndNameTheDegradingPortFirst) {
     EXPECT_THAT(text, HasSubstr("1 of 2 ports are degrading"));
     EXPECT_THAT(text, HasSubstr("leaf1/p4"));
   }
+}
+
+TEST(PortTrends, OfWhichTwoSourcesTellArePortsOnce) {
+  CorrectedSite site;
+  const auto rises = [](int hour) { return -8 + 0.6 * std::max(hour - 200, 0) / 24.0; };
+  site.read("leaf1/p4", rises, 300);
+  site.read("leaf1/p4", rises, 300, PortCounter::fec_corrected, "gnmi");
+  const auto found = port_trends(site.fabric, site.table);
+  EXPECT_EQ(found.trends.size(), 2u);
+  EXPECT_THAT(trends_text(site.fabric, site.table, found, 80), HasSubstr("1 of 1 ports are degrading"));
 }
 
 TEST(PortTrends, APortWithoutErrorsIsOneOfThoseThatDoNotDegrade) {

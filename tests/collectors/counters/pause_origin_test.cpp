@@ -129,11 +129,18 @@ TEST(PortPauses, AreByPriorityAndOverTheLastHourOfAllReadings) {
         table.at(*site.fabric.find_port("leaf2/p3"), {PortCounter::pause_in, 3}, table.source("snmp")),
         {std::chrono::hours(479'832) + std::chrono::minutes(minute),
          static_cast<std::uint64_t>(minute * 5'000), 0}));
+  // The clock of a source may be two hours behind: its port stood as well.
+  for (const int minute : {0, 1})
+    ASSERT_TRUE(table.add(
+        table.at(*site.fabric.find_port("leaf2/p4"), {PortCounter::pause_in, 2}, table.source("behind")),
+        {std::chrono::hours(479'998) + std::chrono::minutes(minute), static_cast<std::uint64_t>(minute * 50),
+         0}));
   const auto [from, to, pauses] = port_pauses(site.fabric, table);
-  EXPECT_EQ(from, std::chrono::hours(480'000));
-  EXPECT_EQ(to - from, std::chrono::minutes(3));
+  EXPECT_EQ(from, std::chrono::hours(479'998));
+  EXPECT_EQ(to, std::chrono::hours(480'000) + std::chrono::minutes(3));
+  EXPECT_EQ(pauses.at(2).at(0).received, 50);
   ASSERT_THAT(pauses.at(3), SizeIs(1));
-  ASSERT_THAT(pauses, SizeIs(2));
+  ASSERT_THAT(pauses, SizeIs(3));
   EXPECT_EQ(pauses.at(3).at(0).received, 300);
   EXPECT_EQ(pauses.at(3).at(0).sent, 21);
   EXPECT_EQ(pauses.at(std::nullopt).at(0).received, 900);
