@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <future>
+#include <system_error>
 #include <thread>
 
 #include "balancer/export/gate_file.hpp"
@@ -25,9 +26,13 @@ constexpr auto kMaxRead = std::chrono::seconds(3);
 Result<std::string> read_in_time(const std::string& path) {
   std::promise<Result<std::string>> promise;
   auto text = promise.get_future();
-  std::thread([path, promise = std::move(promise)]() mutable {
-    promise.set_value(files::read_text_file(path, exports::kMaxGateBytes));
-  }).detach();
+  try {
+    std::thread([path, promise = std::move(promise)]() mutable {
+      promise.set_value(files::read_text_file(path, exports::kMaxGateBytes));
+    }).detach();
+  } catch (const std::system_error&) {
+    return fail(ErrorKind::absent, "{} cannot be read: this host starts no thread more", path);
+  }
   if (text.wait_for(kMaxRead) == std::future_status::ready) return text.get();
   return fail(ErrorKind::absent, "{} cannot be read within {} s", path, kMaxRead.count());
 }
@@ -50,6 +55,7 @@ Result<Verdict> parse_refusal(const std::string& word) {
 }
 
 GateAnswer answer_of(const GateQuestion& question, UtcTime now) {
+  if (question.host.empty()) return {"unknown no host is named, and this one has no name", kExitHealthy};
   const auto text = read_in_time(question.file);
   const auto said = text ? exports::read_gate(*text, question.host, now, question.longest)
                          : HostVerdict{question.host, Verdict::unknown, text.error().message};

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <set>
 #include <string_view>
 
 #include "cli/exit_status.hpp"
@@ -38,6 +39,7 @@ Result<void> set_option(std::string_view name, const std::string& value, GateQue
 Result<GateQuestion> question_of(int count, char** words) {
   GateQuestion question{.file = kUsualGateFile, .host = this_host()};
   WEFT_TRY_VOID(set_option("--max-age", kUsualGateAge, question));
+  std::set<std::string_view> given;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
     const auto sign = word.find('=');
@@ -46,7 +48,9 @@ Result<GateQuestion> question_of(int count, char** words) {
                   word);
     const std::string value =
         sign == std::string_view::npos ? words[++i] : std::string(word.substr(sign + 1));
-    WEFT_TRY_VOID(set_option(word.substr(0, sign), value, question));
+    const auto name = word.substr(0, sign);
+    if (!given.insert(name).second) return fail(ErrorKind::usage, "option '{}' stands twice", name);
+    WEFT_TRY_VOID(set_option(name, value, question));
   }
   return question;
 }

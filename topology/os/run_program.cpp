@@ -3,12 +3,15 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "topology/os/child_process.hpp"
@@ -18,13 +21,26 @@ namespace {
 
 constexpr std::size_t kWordsShown = 400;  // characters of a failed program's stderr: two or three lines
 
+/// What is in it now: who still writes to it is not waited for.
 std::string read_all(const FileDescriptor& file) {
-  std::string text;
-  char block[4096];
-  ssize_t got = 0;
-  while ((got = pread(file.get(), block, sizeof block, static_cast<off_t>(text.size()))) > 0)
-    text.append(block, static_cast<std::size_t>(got));
+  struct stat told {};
+  if (fstat(file.get(), &told) != 0) return {};
+  std::string text(static_cast<std::size_t>(told.st_size), '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = pread(file.get(), text.data() + size, text.size() - size, static_cast<off_t>(size));
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
   return text;
+}
+
+/// It is not waited for yet, so that its number, which is its group's, stays its own.
+bool has_ended(const ChildProcess& child) {
+  siginfo_t told{};
+  const auto number = static_cast<id_t>(child.pid());
+  return waitid(P_PID, number, &told, WEXITED | WNOHANG | WNOWAIT) == 0 && told.si_pid == child.pid();
 }
 
 std::string shown(std::string words) {
@@ -116,20 +132,23 @@ Result<std::string> run_program(const std::vector<std::string>& argv, std::strin
 
 Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
                                         Nanoseconds limit, Bytes most) {
-  constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(20);
+  constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(5);
   WEFT_TRY(auto run, Run::start(argv, input, true));
   // The terminal's Ctrl-C does not reach a session of its own.
   const HeldBack signals;
   Result<std::optional<ExitStatus>> ended;
-  for (Nanoseconds waited{}; waited < limit && !signals.any_came(); waited += kBetweenLooks) {
-    ended = run.child().wait_for(std::min(kBetweenLooks, limit - waited));
-    const bool is_flood = run.wrote_more_than(most);
-    if (is_flood) run.child().send_signal_to_group(SIGKILL);
-    if (is_flood)
-      return fail(ErrorKind::absent, "'{}' wrote more than {}", command_line(argv), weft::to_string(most));
-    if (!ended || *ended) return run.answer(ended, limit);
+  const auto until = std::chrono::steady_clock::now() + limit;
+  bool is_flood = false, is_over = false;
+  while (!is_over && !is_flood && !signals.any_came() && std::chrono::steady_clock::now() < until) {
+    is_over = has_ended(run.child());
+    is_flood = run.wrote_more_than(most);
+    if (!is_over && !is_flood) std::this_thread::sleep_for(kBetweenLooks);
   }
+  // Also what it started and left behind.
   run.child().send_signal_to_group(SIGKILL);
+  if (is_flood)
+    return fail(ErrorKind::absent, "'{}' wrote more than {}", command_line(argv), weft::to_string(most));
+  if (is_over) ended = run.child().wait_for(std::chrono::seconds(1));
   return run.answer(ended, limit);
 }
 

@@ -190,6 +190,15 @@ TEST(StrangeProgram, IsKilledWithAllThatItStartedWhenWeAreTold) {
   }
 }
 
+TEST(StrangeProgram, LeavesNobodyBehindWhoWritesOn) {
+  const auto scratch = ScratchDirectory::make().value();
+  const std::string file = scratch.path() / "pid";
+  const auto said = run_strange_program({"sh", "-c", "yes & echo $! > " + file + "; echo told >&2; exit 0"},
+                                        "", seconds(30), Bytes(1'000'000'000));
+  EXPECT_TRUE(said) << said.error().message;
+  EXPECT_TRUE(ends(number_in(file)));
+}
+
 TEST(StrangeProgram, MayNotWriteWithoutEnd) {
   const auto said = run_strange_program({"yes"}, "", seconds(30), Bytes(100'000));
   ASSERT_FALSE(said);
