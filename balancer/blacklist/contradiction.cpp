@@ -51,6 +51,7 @@ Words more_than_there_was(const files::DiagnosisDocument& document) {
 Words two_verdicts(const files::DiagnosisDocument& document) {
   std::map<std::tuple<std::string, std::optional<std::string>, Cause>, Verdict> known;
   for (const files::LinkReport& report : document.links) {
+    if (report.verdict == Verdict::unknown) continue;  // a suspicion may stand beside what was found
     const auto [at, is_new] = known.try_emplace({report.link, report.from, report.cause}, report.verdict);
     if (!is_new && at->second != report.verdict)
       return fmt::format("{} is {} and {} by the same cause", report.link, to_string(at->second),

@@ -7,15 +7,27 @@
 namespace weft::blacklist {
 
 EntryBook::EntryBook(Ledger& ledger, const Fabric& fabric, NicAction action)
-    : ledger_(&ledger), fabric_(&fabric), action_(action), out_(fabric.link_count(), false) {
+    : ledger_(&ledger),
+      fabric_(&fabric),
+      action_(action),
+      taken_out_(fabric.link_count(), false),
+      left_marked_(fabric.link_count(), false),
+      put_back_(fabric.link_count(), UtcTime::min()) {
   for (Entry& entry : ledger.entries) {
     by_name_[entry.subject].push_back(entry.id);
+    const bool is_active = entry.state == EntryState::active;
+    for (const LinkId link : marked_links(entry))
+      (is_active ? taken_out_ : left_marked_)[link.value()] = true;
     const bool is_released = entry.state == EntryState::released;
-    if (is_released && entry.marks.empty()) continue;
+    if (is_released && !entry.put_back) continue;
     const auto subject = find_subject(fabric, entry.subject);
-    if (subject && (entry.state == EntryState::active || !entry.marks.empty()))
-      for (const LinkId link : cut_links(entry, effect_of(fabric, *subject, action)))
-        out_[link.value()] = true;
+    if (subject && is_active)
+      for (const LinkId link : effect_of(fabric, *subject, action).links) taken_out_[link.value()] = true;
+    if (subject && entry.put_back)
+      for (const ChannelId channel : channels_of(fabric, *subject)) {
+        UtcTime& latest = put_back_[Fabric::link_of(channel).value()];
+        latest = std::max(latest, *entry.put_back);
+      }
     if (is_released) continue;
     if (!subject && entry.is_known)
       newly_lost_.emplace_back(entry.id, fmt::format("{} {}: {}", to_string(entry.subject.kind),
@@ -25,13 +37,12 @@ EntryBook::EntryBook(Ledger& ledger, const Fabric& fabric, NicAction action)
   }
 }
 
-/// Links between switches leave the routes; the cable of a NIC does where a fabric manager isolates it.
-std::vector<LinkId> EntryBook::cut_links(const Entry& entry, const Effect& effect) const {
-  constexpr std::string_view kIsolatesNics = "ufm";
-  auto links = effect.links;
-  if (std::ranges::find(entry.marks, kIsolatesNics, &Mark::target) == entry.marks.end()) return links;
-  for (const PortId nic : effect.nics)
-    if (const auto link = fabric_->port(nic).link) links.push_back(*link);
+/// A mark on a link cuts it, whatever set it there: between switches, or the cable of a NIC that a fabric
+/// manager isolates. One of a scheduler stands on a node, and takes no link out.
+std::vector<LinkId> EntryBook::marked_links(const Entry& entry) const {
+  std::vector<LinkId> links;
+  for (const Mark& mark : entry.marks)
+    if (const auto link = fabric_->find_link(mark.object)) links.push_back(*link);
   return links;
 }
 

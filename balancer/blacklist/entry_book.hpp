@@ -34,22 +34,30 @@ class EntryBook {
   std::vector<ChannelId> channels(const Entry& entry) const;
   Effect effect(const Entry& entry) const;
 
-  /// By an entry that was active, or a mark that stood, as the book was made: no probe crosses it.
-  bool is_out_of_routes(LinkId link) const { return out_[link.value()]; }
+  // As the book was made.
+  /// An active entry keeps it out of the routes: no probe crosses it.
+  bool is_taken_out(LinkId link) const { return taken_out_[link.value()]; }
+  /// A mark stands on it, of an entry that is not active.
+  bool is_left_marked(LinkId link) const { return left_marked_[link.value()]; }
+  /// When it was last put back; UtcTime::min(): nobody knows that it ever was.
+  UtcTime put_back(LinkId link) const { return put_back_[link.value()]; }
   /// No probe crosses it while it is active.
-  bool takes_probes_off(const Entry& entry) const { return !cut_links(entry, effect(entry)).empty(); }
+  bool takes_probes_off(const Entry& entry) const {
+    return !effect(entry).links.empty() || !marked_links(entry).empty();
+  }
 
   /// Gives it its id, name and time, and counts its offences. Other entries move in memory.
   Entry& add(Entry entry, const Subject& subject);
 
  private:
   void know(const Entry& entry, const Subject& subject);
-  std::vector<LinkId> cut_links(const Entry& entry, const Effect& effect) const;
+  std::vector<LinkId> marked_links(const Entry& entry) const;
 
   Ledger* ledger_;
   const Fabric* fabric_;
   NicAction action_;
-  std::vector<bool> out_;
+  std::vector<bool> taken_out_, left_marked_;  // by link
+  std::vector<UtcTime> put_back_;              // by link
   std::unordered_map<EntryId, Subject> subjects_;
   std::unordered_map<ChannelId, std::vector<EntryId>> by_channel_;
   std::map<SubjectName, std::vector<EntryId>> by_name_;

@@ -324,9 +324,9 @@ class Reader {
 }  // namespace
 
 bool tells_of_miswiring(const Fault& fault) {
-  return fault.cause == Cause::down && std::ranges::any_of(fault.evidence, [](const std::string& line) {
-           return line.ends_with(kMiswired);
-         });
+  return fault.cause == Cause::down && !fault.evidence.empty() &&
+         std::ranges::all_of(fault.evidence,
+                             [](const std::string& line) { return line.ends_with(kMiswired); });
 }
 
 bool is_clean_over(const Evidence& evidence, const std::vector<ChannelId>& channels, Cause cause,

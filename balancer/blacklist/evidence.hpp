@@ -20,7 +20,8 @@ struct Fault {
   std::optional<double> size{};  // least of the estimate's interval, in the unit that Estimate has by cause
 };
 /// A cable that leads elsewhere than the fabric file says: it carries packets all the same, and what the file
-/// has at its ends may be well. It is for people to mend, and makes no entry.
+/// has at its ends may be well. It is for people to mend, and makes no entry. A fault of which anything else
+/// tells too is more than that.
 bool tells_of_miswiring(const Fault& fault);
 
 struct Evidence {

@@ -9,14 +9,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kStates{"proposed", "active", "probation", "released"};
 /// Of a gap that only the wall clock measured.
 constexpr Seconds kMaxByWallClock = std::chrono::minutes(10);
-constexpr std::size_t kMaxLines = 20;  // of evidence: whoever reads a reason wants its first lines
-
-/// No character of UTF-8 is cut.
-std::string first_bytes(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
-  return text.substr(0, most);
-}
 
 template <class AnyLedger>
 auto* entry_in(AnyLedger& ledger, EntryId id) {
@@ -34,16 +26,24 @@ std::optional<EntryState> parse_entry_state(std::string_view text) {
   return static_cast<EntryState>(found - kStates.begin());
 }
 
-std::vector<std::string> kept_lines(std::vector<std::string> lines) {
-  if (lines.size() > kMaxLines) lines.resize(kMaxLines);
-  for (std::string& line : lines) line = first_bytes(line, kMaxText);
-  return lines;
-}
-
 Seconds passed(const std::optional<Now>& before, const Now& now) {
   if (!before) return Seconds(0);
   if (before->boot == now.boot && !now.boot.empty()) return std::max(now.uptime - before->uptime, Seconds(0));
   return std::clamp(now.wall - before->wall, Seconds(0), kMaxByWallClock);
+}
+
+std::optional<UtcTime> set_back(Ledger& ledger, UtcTime newest, UtcTime now) {
+  auto ahead = ledger.told_until;
+  for (Entry& entry : ledger.entries) {
+    ahead = std::max({ahead, entry.told_until, entry.put_back.value_or(UtcTime{})});
+    if (entry.told_until > newest) entry.told_until = now;
+    if (entry.put_back > newest) entry.put_back = now;
+    if (entry.last_seen > newest) entry.last_seen = now;
+    if (entry.first_sure && entry.first_sure->until > newest) entry.first_sure.reset();
+  }
+  if (ahead <= newest) return std::nullopt;
+  ledger.told_until = std::min(ledger.told_until, now);
+  return ahead;
 }
 
 const Entry* find(const Ledger& ledger, EntryId id) { return entry_in(ledger, id); }

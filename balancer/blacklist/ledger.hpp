@@ -22,8 +22,6 @@ using EntryId = Strong<struct EntryIdTag, std::uint64_t>;  // from 1, in one led
 
 /// Of a reason, and of each line of evidence, in bytes.
 inline constexpr std::size_t kMaxText = 1000;
-/// Lines of evidence as an entry keeps them, the first and not too long: a ledger is read as a whole.
-std::vector<std::string> kept_lines(std::vector<std::string> lines);
 /// For which an operator may add an entry.
 inline constexpr auto kMaxTime = std::chrono::hours(24 * 366);
 
@@ -81,6 +79,7 @@ struct Entry {
   std::optional<Sighting> first_sure{};    // of the runs that proposed it, the first of some confidence
   UtcTime first_seen{}, last_seen{};       // wall clock, for people
   UtcTime told_until{};                    // of the last run that said anything of it
+  std::optional<UtcTime> put_back{};       // into use: what runs that began before saw of it is no evidence
   std::optional<Seconds> ends{};           // by the ledger's time, where it was added for a time
   Seconds since{};                         // ledger's time of the last change of state
   std::optional<Seconds> clean_at{};       // ledger's time of the last clean run, in a row of such
@@ -115,6 +114,10 @@ struct Ledger {
 
 /// What of the time between two steps is believed.
 Seconds passed(const std::optional<Now>& before, const Now& now);
+
+/// A clock that was ahead has told of runs to come, which would outrank all others until then: what is later
+/// than `newest` becomes `now`. Up to when it told; absent: it was not ahead.
+std::optional<UtcTime> set_back(Ledger& ledger, UtcTime newest, UtcTime now);
 
 /// Null: there is none.
 const Entry* find(const Ledger& ledger, EntryId id);

@@ -106,6 +106,7 @@ Result<void> read_memory(const JsonView& root, Entry& entry) {
                  [&] { return need_member(view, "held", entry.held, files::as_boolean); },
                  [&] { return read_member(view, "first_sure", entry.first_sure, as_sighting); },
                  [&] { return need_member(view, "told_until", entry.told_until, files::as_time); },
+                 [&] { return read_member(view, "put_back", entry.put_back, files::as_time); },
                  [&] { return read_member(view, "ends_s", entry.ends, as_seconds); },
                  [&] { return need_member(view, "since_s", entry.since, as_seconds); },
                  [&] { return read_member(view, "clean_at_s", entry.clean_at, as_seconds); },
@@ -120,6 +121,7 @@ DocumentTree memory_of(const Entry& entry) {
   tree["known"] = entry.is_known, tree["held"] = entry.held;
   if (entry.first_sure) tree["first_sure"] = tree_of(*entry.first_sure);
   tree["told_until"] = weft::to_string(entry.told_until);
+  if (entry.put_back) tree["put_back"] = weft::to_string(*entry.put_back);
   if (entry.ends) tree["ends_s"] = entry.ends->count();
   tree["since_s"] = entry.since.count();
   if (entry.clean_at) tree["clean_at_s"] = entry.clean_at->count();

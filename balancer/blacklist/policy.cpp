@@ -15,9 +15,22 @@ namespace {
 constexpr double kMinToPropose = 0.5;                   // likelier at fault than not
 constexpr auto kClocksApart = std::chrono::minutes(5);  // of the machine that swept and this one
 constexpr std::string_view kAuthor = "weft";
+constexpr std::size_t kMaxLines = 20;  // of evidence: whoever reads a reason wants its first lines
 
 std::string words(const Entry& entry) {
   return fmt::format("{} {}", to_string(entry.subject.kind), entry.subject.name);
+}
+
+/// As an entry keeps them, the first and not too long: a ledger is read as a whole.
+std::vector<std::string> kept_lines(std::vector<std::string> lines) {
+  if (lines.size() > kMaxLines) lines.resize(kMaxLines);
+  for (std::string& line : lines) {
+    if (line.size() <= kMaxText) continue;
+    std::size_t most = kMaxText;  // no character of UTF-8 is cut
+    while (most > 0 && (static_cast<unsigned char>(line[most]) & 0xC0) == 0x80) --most;
+    line.resize(most);
+  }
+  return lines;
 }
 
 /// One step: evidence, commands, then finish().
@@ -29,13 +42,17 @@ class Stepper {
         policy_(policy),
         mutes_(mutes),
         now_(now),
+        ahead_(set_back(ledger_, now.wall + kClocksApart, now.wall)),
         book_(ledger_, fabric, policy.nic_action) {
     ledger_.time += passed(ledger_.last, now);
     ledger_.last = now;
     ledger_.nic_action = policy.nic_action;
     for (const auto& [id, why] : book_.newly_lost())
       tell(EventKind::refused, id, why + "; it stays as it is until it is released");
-    set_back();
+    if (ahead_)
+      tell(EventKind::clock_set, std::nullopt,
+           fmt::format("the ledger told of up to {}, and it is {}: a clock was ahead; runs from now on count",
+                       weft::to_string(*ahead_), weft::to_string(now_.wall)));
   }
 
   void take(const Evidence& evidence) {
@@ -48,21 +65,21 @@ class Stepper {
                   fmt::format("{} ended too long ago to tell what is so at {}, or one of the clocks is wrong",
                               evidence.run, weft::to_string(now_.wall)));
     std::set<EntryId> seen;
-    old_faults_ = unconfirmed_ = 0;
+    old_faults_ = unconfirmed_ = marked_ = 0;
     for (const Fault& fault : evidence.faults)
       if (const auto id = entry_for(fault, evidence)) {
         seen.insert(*id);
         sight(*book_.entry(*id), fault, evidence);
       }
-    if (old_faults_ + unconfirmed_ > 0 &&
+    if (old_faults_ + unconfirmed_ + marked_ > 0 &&
         evidence.until != ledger_.told_until)  // the same run twice: no news
-      tell(
-          EventKind::passed_over, std::nullopt,
-          fmt::format("{} ended at {}: {} of its faults newer runs have told or were put back since, {} need "
-                      "another run",
-                      evidence.run, weft::to_string(evidence.until), old_faults_, unconfirmed_));
+      tell(EventKind::passed_over, std::nullopt,
+           fmt::format("{} ended at {}: of its faults {} are of before newer runs or a put-back, {} need "
+                       "another run, {} are of links whose marks have to come off first",
+                       evidence.run, weft::to_string(evidence.until), old_faults_, unconfirmed_, marked_));
     for (Entry& entry : ledger_.entries)
       if (EntryBook::is_live(entry) && !seen.contains(entry.id) && evidence.until > entry.told_until &&
+          (!entry.put_back || evidence.from > *entry.put_back) &&
           is_clean_over(evidence, book_.channels(entry), entry.cause, entry.size))
         count_clean(entry, evidence);
     ledger_.told_until = std::max(ledger_.told_until, evidence.until);
@@ -98,21 +115,9 @@ class Stepper {
     events_.push_back({kind, entry, std::move(text), std::move(author)});
   }
 
-  /// A clock that was ahead has told of runs to come: they would outrank all others until then.
-  void set_back() {
-    const auto newest = now_.wall + kClocksApart;
-    auto ahead = ledger_.told_until;
-    for (Entry& entry : ledger_.entries) {
-      ahead = std::max(ahead, entry.told_until);
-      if (entry.told_until > newest) entry.told_until = now_.wall;
-      if (entry.last_seen > newest) entry.last_seen = now_.wall;
-      if (entry.first_sure && entry.first_sure->until > newest) entry.first_sure.reset();
-    }
-    if (ahead <= newest) return;
-    ledger_.told_until = std::min(ledger_.told_until, now_.wall);
-    tell(EventKind::clock_set, std::nullopt,
-         fmt::format("runs of up to {} were taken, and it is {}: a clock was ahead; runs from now on count",
-                     weft::to_string(ahead), weft::to_string(now_.wall)));
+  static std::optional<EntryId> pass_over(std::size_t& faults) {
+    ++faults;
+    return std::nullopt;
   }
 
   /// The entry that this fault is a sign of, a new one where there is none. Absent: it says nothing new, our
@@ -122,23 +127,21 @@ class Stepper {
         tells_of_miswiring(fault))
       return std::nullopt;
     const auto channels = channels_of(fabric_, fault.subject);
-    if (channels.empty() || std::ranges::all_of(channels, [&](ChannelId channel) {
-          return book_.is_out_of_routes(Fabric::link_of(channel));
-        }))
-      return std::nullopt;
+    const auto all = [&](auto is_so) {
+      return std::ranges::all_of(channels, [&](ChannelId at) { return is_so(Fabric::link_of(at)); });
+    };
+    if (all([&](LinkId link) { return book_.is_taken_out(link); })) return std::nullopt;
     if (muting(fabric_, mutes_, {.channels = channels, .nodes = {}}, now_.wall.time_since_epoch()))
       return std::nullopt;
-    if (const Entry* entry = book_.covering(fault.subject)) {
-      if (evidence.until > entry->told_until) return entry->id;
-      ++old_faults_;
-      return std::nullopt;
-    }
+    if (all([&](LinkId link) { return book_.is_taken_out(link) || book_.is_left_marked(link); }))
+      return pass_over(marked_);
+    if (all([&](LinkId link) { return evidence.from <= book_.put_back(link); }))
+      return pass_over(old_faults_);
+    if (const Entry* entry = book_.covering(fault.subject))
+      return evidence.until > entry->told_until ? entry->id : pass_over(old_faults_);
     const auto& same = book_.named(name_of(fabric_, fault.subject));
-    if (std::ranges::any_of(same,
-                            [&](EntryId id) { return evidence.until <= book_.entry(id)->told_until; })) {
-      ++old_faults_;  // of before its release
-      return std::nullopt;
-    }
+    if (std::ranges::any_of(same, [&](EntryId id) { return evidence.until <= book_.entry(id)->told_until; }))
+      return pass_over(old_faults_);  // of before its release
     Entry& made = book_.add({.cause = fault.cause,
                              .verdict = fault.verdict,
                              .author = std::string(kAuthor),
@@ -213,7 +216,7 @@ class Stepper {
     Entry* entry = open_entry(given.id, given.author);
     if (!entry) return;
     change(*entry, EntryState::released, EventKind::released, "by hand", given.author);
-    pass_over_the_past(*entry);
+    entry->put_back = now_.wall;
   }
   void on(const Approve& given) {
     Entry* entry = open_entry(given.id, given.author);
@@ -255,14 +258,11 @@ class Stepper {
     tell(kind, entry.id, fmt::format("{}: {}", words(entry), why), std::move(author));
   }
 
-  /// Of what was put back now, runs that ended before tell nothing.
-  void pass_over_the_past(Entry& entry) const { entry.told_until = std::max(entry.told_until, now_.wall); }
-
   void let_pass(Entry& entry, Ends ends) {
     const bool is_over = entry.ends && ledger_.time >= *entry.ends;
     const bool is_clean = entry.clean >= needed_clean(policy_, entry);
     if (is_over && entry.state == EntryState::active) {
-      pass_over_the_past(entry);
+      entry.put_back = now_.wall;
       return change(entry, EntryState::probation, EventKind::expired, "its time is over");
     }
     if (is_over && entry.state == EntryState::proposed)
@@ -288,7 +288,7 @@ class Stepper {
       if (!longest || entry.since < longest->since) longest = &entry;
     }
     if (!longest) return;
-    pass_over_the_past(*longest);
+    longest->put_back = now_.wall;
     change(*longest, EntryState::probation, EventKind::probation,
            "put back on trial: it has to be swept now");
   }
@@ -363,9 +363,10 @@ class Stepper {
   const Policy& policy_;
   const Mutes& mutes_;
   const Now& now_;
-  EntryBook book_;  // of ledger_
+  std::optional<UtcTime> ahead_;  // up to when a clock was
+  EntryBook book_;                // of ledger_
   std::vector<LedgerEvent> events_;
-  std::size_t old_faults_ = 0, unconfirmed_ = 0;  // of the run that is taken
+  std::size_t old_faults_ = 0, unconfirmed_ = 0, marked_ = 0;  // of the run that is taken
   bool resumed_ = false;
 };
 

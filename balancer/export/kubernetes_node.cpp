@@ -17,8 +17,7 @@ namespace {
 using files::JsonView;
 using Part = KubernetesObject::Part;
 
-/// Of an answer: 100 nodes with all their images and managed fields have some 200,000 values.
-constexpr std::size_t kMaxText = 2000;
+constexpr std::size_t kMaxText = 2000;  // of a message: ours have half of it at most
 
 /// A member that is a text; empty where there is none.
 Result<std::string> text_or_empty(const JsonView& object, std::string_view key) {

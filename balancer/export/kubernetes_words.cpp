@@ -15,6 +15,7 @@ namespace {
 
 using Part = KubernetesObject::Part;
 
+/// Of an answer: 100 nodes with all their images and managed fields have some 200,000 values.
 constexpr JsonLimits kLimits{.bytes = 32'000'000, .depth = 64, .values = 2'000'000};
 constexpr std::size_t kMaxNode = 253;      // DNS subdomain
 constexpr std::size_t kMaxName = 63;       // of a key after its prefix, of a value

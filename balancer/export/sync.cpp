@@ -34,6 +34,11 @@ void forget(Entry* entry, std::string_view target, std::string_view object) {
                   [&](const Mark& mark) { return mark.target == target && mark.object == object; });
 }
 
+/// Where a mark that came off was on a link: what runs that began before saw of it is no evidence.
+void note_put_back(const Fabric& fabric, Entry* entry, std::string_view object, UtcTime now) {
+  if (entry && fabric.find_link(object)) entry->put_back = now;
+}
+
 /// One batch: changes of one act.
 class Batch {
  public:
@@ -139,9 +144,7 @@ class Batch {
     const bool is_over = !is_there && is_known(standing) &&
                          (change.act == Act::take ? has_come_off(change) : !may_come_yet(change, was_tried));
     const bool is_done = change.act == Act::take ? !it_stands && has_come_off(change) : it_stands;
-    // A link that was out of the routes until now: what runs saw of it before is no evidence.
-    if (entry && is_done && change.act == Act::take && site_.fabric.find_link(change.object))
-      entry->told_until = std::max(entry->told_until, now());
+    if (is_done && change.act == Act::take) note_put_back(site_.fabric, entry, change.object, now());
     if (it_stands && mark)
       mark->read_back = now();
     else if (is_over)
@@ -236,6 +239,8 @@ Result<void> settle(const Site& site, std::span<const Plan::Settled> settled) {
         mark->at = now;
       else
         forget(entry, target, object);
+      if (seen == Plan::Seen::gone && entry->state != EntryState::active)
+        note_put_back(site.fabric, entry, object, now);
     }
     return Stepped{std::move(read), std::move(events)};
   }));

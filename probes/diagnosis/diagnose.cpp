@@ -80,7 +80,7 @@ void report_signs(const Fabric& fabric, const Observations& observations, Report
   for (const ChannelEvidence& sign : observations.channels) {
     Signs& signs = by_channel[{sign.channel, sign.cause}];
     signs.log_ratio += sign.log_ratio;
-    signs.texts.push_back(sign.text);
+    if (sign.log_ratio > 0) signs.texts.push_back(sign.text);  // what speaks against it is no evidence of it
   }
   const double channels = std::max<double>(static_cast<double>(fabric.channel_count()), 1.0);
   const double prior = std::log(std::min(kFaultyChannels / channels, kMaxOfChannels));

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "balancer/blacklist/from_diagnosis.hpp"
+#include "balancer/blacklist/ledger_json.hpp"
 #include "balancer/export/jsonl.hpp"
 #include "tests/support/schema.hpp"
 #include "topology/model/clos.hpp"
@@ -165,6 +166,18 @@ TEST(BlacklistLines, AMalformedLineIsNamed) {
   wrong = text;
   wrong.replace(wrong.find("2026-02-01T"), 11, "2026-02-30T");
   EXPECT_THAT(refusal(wrong), HasSubstr("expires: '2026-02-30T12:00:00Z' is no time"));
+}
+
+TEST(LedgerLines, KeepWhenAnEntryWasPutBack) {
+  Entry entry{.id = EntryId(1), .subject = {SubjectKind::link, "leaf1--spine2"}};
+  for (const auto& put_back : {std::optional<UtcTime>(), parse_utc("2026-01-31T12:00:00Z")}) {
+    entry.put_back = put_back;
+    const auto line = entry_line("roce-a", entry);
+    expect_matches_schema(line, "ledger_entry");
+    const auto again = parse_entry_line(line, "l.jsonl");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->entry, entry);
+  }
 }
 
 TEST(BlacklistEntry, IsActiveUntilItExpires) {

@@ -49,8 +49,8 @@ TEST_F(EntryBookOfAFabric, OutOfTheRoutesIsWhatAnActiveEntryTakes) {
   kept(1, "leaf1--spine1", EntryState::active);
   kept(2, "leaf2--spine1", EntryState::probation);
   const auto all = book();
-  EXPECT_TRUE(all.is_out_of_routes(*fabric_.find_link("leaf1--spine1")));
-  EXPECT_FALSE(all.is_out_of_routes(*fabric_.find_link("leaf2--spine1")));
+  EXPECT_TRUE(all.is_taken_out(*fabric_.find_link("leaf1--spine1")));
+  EXPECT_FALSE(all.is_taken_out(*fabric_.find_link("leaf2--spine1")));
 }
 
 TEST_F(EntryBookOfAFabric, ALinkCoversItsChannelsAndAChannelDoesNotCoverItsLink) {

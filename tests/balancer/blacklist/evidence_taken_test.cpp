@@ -20,6 +20,11 @@ TEST(BlacklistEvidenceTaken, AMiswiredCableTakesNothingOutOfUse) {
     EXPECT_THAT(kept.sweep(60s, {fault}), IsEmpty()) << "packets pass, and the fabric file may be wrong";
   }
   EXPECT_THAT(kept.ledger.entries, IsEmpty());
+  auto dead = kept.fault("leaf1--spine1", 1.0, Verdict::failed);
+  dead.cause = Cause::down;
+  dead.evidence = {"leaf1->spine1: 100 of 100 lost", "96 traces come into it" + std::string(kMiswired)};
+  kept.sweep(60s, {dead});
+  EXPECT_THAT(kept.ledger.entries, SizeIs(1)) << "it is dead too: that one finding tells of both";
 }
 
 TEST(BlacklistEvidenceTaken, ARunOfLongAgoOrOfNoTimeIsRefused) {
@@ -81,6 +86,66 @@ TEST(BlacklistEvidenceTaken, WhatARunSawBeforeItWasPutBackIsNoRelapse) {
   EXPECT_EQ(mended.state(1), EntryState::active);
 }
 
+TEST(BlacklistEvidenceTaken, WhatARunThatWasUnderWayAtThePutBackSawIsNoEvidence) {
+  const auto under_way = [](Kept& kept, std::vector<Fault> faults) {
+    auto run = kept.run(std::move(faults));
+    run.from += 5s, run.until += 5s;
+    return run;
+  };
+  const auto planned = [] {
+    Kept kept;
+    kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "host1"), 1h, "memory", "ann"}});
+    kept.pass(1h);
+    EXPECT_EQ(kept.state(), EntryState::probation);
+    return kept;
+  };
+  Kept repaired = planned();
+  const auto failed = repaired.fault("host1", 1.0, Verdict::failed);
+  EXPECT_THAT(kinds(repaired.pass(60s, {under_way(repaired, {failed})})),
+              testing::ElementsAre(EventKind::passed_over));
+  EXPECT_EQ(repaired.state(), EntryState::probation) << "it began while the work went on";
+  repaired.sweep(60s, {failed});
+  EXPECT_EQ(repaired.state(), EntryState::active);
+
+  Kept clean = planned();
+  clean.pass(60s, {under_way(clean, {})});
+  EXPECT_FALSE(clean.ledger.entries.at(0).clean_at) << "it is not clean evidence either";
+  clean.sweep(60s);
+  EXPECT_TRUE(clean.ledger.entries.at(0).clean_at);
+
+  Kept released;
+  released.sweep(60s, {released.fault("leaf1->spine1")});
+  released.pass(60s, {}, {Release{EntryId(1), "ann"}});
+  auto down = released.fault("leaf1--spine1", 1.0, Verdict::failed);
+  down.cause = Cause::down;
+  EXPECT_THAT(kinds(released.pass(60s, {under_way(released, {down})})),
+              testing::ElementsAre(EventKind::passed_over));
+  EXPECT_THAT(released.ledger.entries, SizeIs(1)) << "its port was closed as the run began, both ways";
+  released.sweep(60s, {down});
+  EXPECT_EQ(released.state(1), EntryState::active);
+}
+
+TEST(BlacklistEvidenceTaken, AMarkOfASchedulerHidesNoFaultOfLinksAndOneOnALinkHidesThatLinkAlone) {
+  Kept kept;
+  kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "leaf1"), 1h, "line card", "ann"}});
+  kept.pass(60s, {}, {Release{EntryId(1), "ann"}});
+  auto& marks = kept.ledger.entries.at(0).marks;
+  for (const auto& [target, object] : {std::pair("slurm", "host1"), std::pair("kubernetes", "host2:rail0")})
+    marks.push_back({.target = target, .object = object, .before = "", .set = "", .at = kStart});
+  kept.sweep(60s, {kept.fault("leaf1--spine1", 1.0, Verdict::failed)});
+  ASSERT_THAT(kept.ledger.entries, SizeIs(2)) << "no scheduler takes an uplink out of the routes";
+  EXPECT_EQ(kept.state(1), EntryState::active);
+
+  kept.ledger.entries.at(0).marks = {
+      {.target = "sonic", .object = "leaf1--spine2", .before = "", .set = "", .at = kStart}};
+  EXPECT_THAT(kinds(kept.sweep(60s, {kept.fault("leaf1--spine2", 1.0, Verdict::failed)})),
+              testing::ElementsAre(EventKind::passed_over))
+      << "not dropped without a word";
+  EXPECT_THAT(kept.ledger.entries, SizeIs(2));
+  kept.sweep(60s, {kept.fault("leaf1--spine3")});
+  EXPECT_THAT(kept.ledger.entries, SizeIs(3)) << "the mark is not on that one";
+}
+
 TEST(BlacklistEvidenceTaken, WhatAMarkThatStandsYetCausesIsNoEvidence) {
   const auto down = [](const Kept& kept) {
     auto fault = kept.fault("leaf1--spine1", 1.0, Verdict::failed);
@@ -93,12 +158,13 @@ TEST(BlacklistEvidenceTaken, WhatAMarkThatStandsYetCausesIsNoEvidence) {
   kept.ledger.entries.at(0).marks = {mark};
   kept.sweep(31min);
   ASSERT_EQ(kept.state(), EntryState::probation) << "on trial";
-  EXPECT_THAT(kept.sweep(60s, {down(kept)}), IsEmpty()) << "nobody opened the port yet";
+  EXPECT_THAT(kinds(kept.sweep(60s, {down(kept)})), testing::ElementsAre(EventKind::passed_over))
+      << "nobody opened the port yet";
   kept.ledger.entries.at(0).marks.clear();
   EXPECT_THAT(kinds(kept.sweep(60s, {down(kept)})), testing::ElementsAre(EventKind::relapsed));
   kept.ledger.entries.at(0).marks = {mark};
   kept.pass(60s, {}, {Release{EntryId(1), "ann"}});
-  EXPECT_THAT(kept.sweep(60s, {down(kept)}), IsEmpty());
+  EXPECT_THAT(kinds(kept.sweep(60s, {down(kept)})), testing::ElementsAre(EventKind::passed_over));
   EXPECT_THAT(kept.ledger.entries, SizeIs(1));
 }
 

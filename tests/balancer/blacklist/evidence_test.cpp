@@ -218,6 +218,12 @@ TEST(BlacklistEvidence, ADocumentThatContradictsItselfIsRefusedAndSaysWhy) {
               d.links[1].verdict = Verdict::healthy, d.links[1].cause = Cause::delay;
             }),
             "");
+  EXPECT_EQ(refusal([](auto& d) {
+              d.links.push_back(d.links[0]);
+              d.links[1].verdict = Verdict::unknown;
+            }),
+            "")
+      << "weft writes a suspicion beside what it found";
   for (const char* from : {"leaf1", "spine1"}) {
     const auto is_missing = [&](auto& d) {
       d.links[0].from = from;
@@ -272,11 +278,18 @@ TEST(BlacklistEvidence, AHostThatFailedInARunForNoKnownCauseNeedsASecondRunAndAM
                      .ends = {},
                      .verdict = Verdict::failed,
                      .cause = Cause::down,
-                     .evidence = {"3 traces come into it from leaf2" + std::string(kMiswired)}}};
+                     .evidence = {"3 traces come into it from leaf2" + std::string(kMiswired)}},
+                    {.host = "host2",
+                     .nic = "host2",
+                     .ends = {},
+                     .verdict = Verdict::failed,
+                     .cause = Cause::down,
+                     .evidence = {"its port is down", "9 traces" + std::string(kMiswired)}}};
   const auto read = evidence_of(f, as_written(document));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->evidence.faults.at(0).confidence, 0.9);
   EXPECT_TRUE(tells_of_miswiring(read->evidence.faults.at(1)));
+  EXPECT_FALSE(tells_of_miswiring(read->evidence.faults.at(2))) << "its NIC is dead too";
   EXPECT_THAT(read->advice, testing::ElementsAre(testing::StartsWith("leaf1: 3 traces come into it")));
   EXPECT_FALSE(is_clean_over(read->evidence, channels(f, "leaf1--spine1"), Cause::loss, {}));
 }

@@ -143,6 +143,8 @@ TEST(Gate, AMiswiredCableKeepsNoJobFromItsHost) {
       << "packets pass; and eight of them are no error of the sweep";
   document.links[0].evidence = {"38 of 38 lost"};
   EXPECT_THAT(said(document, "host1"), StartsWith("failed host1"));
+  document.links[0].evidence.push_back(fmt::format("96 traces{}", kMiswired));
+  EXPECT_THAT(said(document, "host1"), StartsWith("failed host1")) << "it is dead, whatever else is said";
   document.links[0].cause = Cause::loss;
   document.links[0].evidence = {"38 of 100 lost", fmt::format("96 traces{}", kMiswired)};
   EXPECT_THAT(said(document, "host1"), StartsWith("failed host1")) << "it loses packets too";

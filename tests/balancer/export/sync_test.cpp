@@ -144,6 +144,25 @@ TEST_F(PortsOfALink, IsDisabledWithItsUndoToldFirstAndEnabledAgain) {
   EXPECT_TRUE(entry().marks.empty());
 }
 
+TEST_F(PortsOfALink, IsPutBackWhenItsPortIsEnabledAndNotWhenItsEntryIsReleased) {
+  sync();
+  run({blacklist::Release{entry().id, "anna"}});
+  EXPECT_EQ(entry().put_back, now_.wall);
+  now_.wall += std::chrono::minutes(5);
+  sync();
+  EXPECT_EQ(entry().put_back, now_.wall) << "until then it was cut, whatever a run saw of it";
+}
+
+TEST_F(PortsOfALink, IsPutBackAsFarAsWeKnowWhenItIsSeenThatItsPortIsEnabled) {
+  sync();
+  run({blacklist::Release{entry().id, "anna"}});
+  cable().disabled.clear();  // by somebody, or by a sync that was killed before it wrote so
+  now_.wall += std::chrono::minutes(5);
+  sync();
+  EXPECT_TRUE(entry().marks.empty());
+  EXPECT_EQ(entry().put_back, now_.wall);
+}
+
 TEST_F(PortsOfALink, KeepsItsMarkWhileNobodyCanTellOrOthersDisabledTheOtherEnd) {
   sync();
   cable().is_known = false;
