@@ -49,14 +49,19 @@ Words more_than_there_was(const files::DiagnosisDocument& document) {
 }
 
 Words two_verdicts(const files::DiagnosisDocument& document) {
-  std::map<std::tuple<std::string, std::optional<std::string>, Cause>, Verdict> known;
-  for (const files::LinkReport& report : document.links) {
-    if (report.verdict == Verdict::unknown) continue;  // a suspicion may stand beside what was found
-    const auto [at, is_new] = known.try_emplace({report.link, report.from, report.cause}, report.verdict);
-    if (!is_new && at->second != report.verdict)
-      return fmt::format("{} is {} and {} by the same cause", report.link, to_string(at->second),
-                         to_string(report.verdict));
-  }
+  // What, of what end or NIC of it, and by what.
+  std::map<std::tuple<std::string, std::optional<std::string>, std::optional<Cause>>, Verdict> known;
+  const auto differs = [&](const std::string& what, const std::optional<std::string>& part,
+                           const std::optional<Cause>& cause, Verdict verdict) -> Words {
+    if (verdict == Verdict::unknown) return std::nullopt;  // a suspicion may stand beside what was found
+    const auto [at, is_new] = known.try_emplace({what, part, cause}, verdict);
+    if (is_new || at->second == verdict) return std::nullopt;
+    return fmt::format("{} is {} and {} by the same cause", what, to_string(at->second), to_string(verdict));
+  };
+  for (const files::LinkReport& report : document.links)
+    if (auto words = differs(report.link, report.from, report.cause, report.verdict)) return words;
+  for (const files::HostReport& report : document.hosts)
+    if (auto words = differs(report.host, report.nic, report.cause, report.verdict)) return words;
   return std::nullopt;
 }
 

@@ -200,18 +200,33 @@ class Reader {
     return {};
   }
 
+  /// It is a host, and what else is said of it is its own: which of the two is meant nobody knows.
+  Result<void> check_host(const files::HostReport& report, NodeId node) const {
+    if (!fabric_.is_host(node))
+      return fail(ErrorKind::invalid_input, "{} is told of as a host, and is none", report.host);
+    if (report.nic) {
+      WEFT_TRY(const auto nic, fabric_.find_nic(*report.nic));
+      if (fabric_.port(nic).node != node)
+        return fail(ErrorKind::invalid_input, "{} is told of as a NIC of {}, and is none", *report.nic,
+                    report.host);
+    }
+    if (!report.ends || report.ends->a.node == report.host || report.ends->b.node == report.host) return {};
+    return fail(ErrorKind::invalid_input, "a cable from {} to {} is told of as one of {}, and is none",
+                report.ends->a.node, report.ends->b.node, report.host);
+  }
+
   Result<void> take(const files::HostReport& report) {
     constexpr double kMeasured = 1.0;  // what a host measured of itself has no probability
     // Without a cause a part of the run failed there, which may be the agent: another run has to say so.
     constexpr double kFailedOnce = 0.9;
-    Subject subject;
+    WEFT_TRY(const auto node, fabric_.find_node(report.host));
+    WEFT_TRY_VOID(check_host(report, node));
+    Subject subject = node;
     if (report.nic) {
       WEFT_TRY(const auto nic, fabric_.find_nic(*report.nic));
       if (const auto link = fabric_.port(nic).link; link && has_moved(report.ends, *link, report.verdict))
         return {};
       subject = nic;
-    } else {
-      WEFT_TRY(subject, fabric_.find_node(report.host));
     }
     add(subject, report.cause.value_or(Cause::down), report.verdict,
         report.confidence.value_or(report.cause ? kMeasured : kFailedOnce), report.estimate, report.evidence);
@@ -286,7 +301,10 @@ class Reader {
         coverage.probed + coverage.missing.size() + coverage.thin.size() == coverage.channels;
     const bool all_known =
         all_named_ && all_told && !document_.account.unexplained() && document_.fabric_wide.empty();
-    if (!all_known) return {};
+    // Of a run that sent nothing, or does not account for what it lost, nothing is known to be well.
+    const bool has_seen =
+        document_.run.sent > 0 && (document_.run.lost == 0 || document_.account.lost.all > 0);
+    if (!all_known || !has_seen) return {};
     WEFT_TRY_VOID(leave_out_of_scope(coverage));
     const Witnesses witnesses(fabric_, suspected_);
     evidence.clean.resize(fabric_.channel_count());

@@ -15,6 +15,7 @@ inline files::DiagnosisDocument clean_document(const Fabric& fabric) {
   document.stamp.generated_at = UtcTime(std::chrono::seconds(1'800'000'000));
   document.coverage.channels = document.coverage.probed = fabric.channel_count();
   document.sensitivity = {.loss = 0.002, .delay = 100us, .rate = std::nullopt, .size = std::nullopt};
+  document.run.sent = 1000;
   document.run.timings = {{"map", 2s}, {"probe", 1500ms}};
   return document;
 }

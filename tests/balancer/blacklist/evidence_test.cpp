@@ -236,6 +236,50 @@ TEST(BlacklistEvidence, ADocumentThatContradictsItselfIsRefusedAndSaysWhy) {
   }
 }
 
+TEST(BlacklistEvidence, AHostIsOneAndWhatIsSaidOfItIsItsOwn) {
+  const Fabric f = fabric();
+  const auto refusal = [&](files::HostReport report) {
+    auto document = clean_document(f);
+    report.verdict = Verdict::failed, report.cause = Cause::loss;
+    document.hosts = {report};
+    const auto read = evidence_of(f, as_written(document));
+    return read ? "" : read.error().message;
+  };
+  const auto ends = files::refer_to(f, *f.find_link("host1--leaf1"));
+  EXPECT_EQ(refusal({.host = "host1", .nic = {}, .ends = ends, .cause = {}, .evidence = {}}), "");
+  EXPECT_THAT(refusal({.host = "host2", .nic = {}, .ends = ends, .cause = {}, .evidence = {}}),
+              testing::HasSubstr("told of as one of host2, and is none"));
+  EXPECT_THAT(refusal({.host = "host2", .nic = "host1", .ends = {}, .cause = {}, .evidence = {}}),
+              testing::HasSubstr("told of as a NIC of host2, and is none"));
+  EXPECT_THAT(refusal({.host = "leaf1", .nic = {}, .ends = {}, .cause = {}, .evidence = {}}),
+              testing::HasSubstr("leaf1 is told of as a host, and is none"));
+  auto document = clean_document(f);
+  const files::HostReport host{.host = "host1",
+                               .nic = {},
+                               .ends = {},
+                               .verdict = Verdict::failed,
+                               .cause = Cause::loss,
+                               .evidence = {}};
+  document.hosts = {host, host};
+  document.hosts[1].verdict = Verdict::degraded;
+  EXPECT_THAT(evidence_of(f, as_written(document)).error().message,
+              testing::HasSubstr("host1 is failed and degraded by the same cause"));
+}
+
+TEST(BlacklistEvidence, ARunThatSentNothingOrAccountsForNoLossShowsNothingClean) {
+  const Fabric f = fabric();
+  const auto is_clean = [&](std::uint64_t sent, std::uint64_t lost, std::uint64_t accounted) {
+    auto document = clean_document(f);
+    document.run.sent = sent, document.run.lost = lost;
+    document.account.lost = {.all = accounted, .tolerated = accounted};
+    return is_clean_over(evidence_of(f, document)->evidence, channels(f, "host1--leaf1"), Cause::loss, {});
+  };
+  EXPECT_TRUE(is_clean(1000, 0, 0));
+  EXPECT_TRUE(is_clean(1000, 1, 1));
+  EXPECT_FALSE(is_clean(0, 0, 0));
+  EXPECT_FALSE(is_clean(1000, 1000, 0));
+}
+
 TEST(BlacklistEvidence, AFaultOfACableThatHasOtherEndsByNowIsToldAndNotTaken) {
   const Fabric f = fabric();
   auto document = clean_document(f);
