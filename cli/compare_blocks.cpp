@@ -150,9 +150,11 @@ Result<RunEnd> run_process(const BlockPlan& plan, bool is_b, const std::string& 
   const RunFiles files = files_of(plan.directory, name);
   const auto unfinished = files_of(plan.directory, "unfinished");
   remove_files(unfinished);
-  os::Orphans orphans;
+  // A sweep ends its own; what else it starts must not become a child of this process.
+  std::optional<os::Orphans> orphans;
+  if (plan.is_benchmark) orphans.emplace();
   const auto end = run_child(plan, is_b ? plan.b : plan.a, unfinished, seed, stop);
-  if (plan.is_benchmark) end_orphans(orphans, is_b ? 'B' : 'A', remarks);
+  if (orphans) end_orphans(*orphans, is_b ? 'B' : 'A', remarks);
   if (!end) return pass_on(end);
   if (*end == RunEnd::interrupted) return RunEnd::interrupted;
   for (const auto& [from, to] :
@@ -226,8 +228,9 @@ Result<std::optional<std::array<ReadRun, 4>>> try_block(const BlockPlan& plan, s
   return std::optional(std::move(runs));
 }
 
-void add_block(std::array<ReadRun, 4> all, BlockRuns& runs) {
+void add_block(const BlockPlan& plan, std::array<ReadRun, 4> all, BlockRuns& runs) {
   for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].measured) all[i].measured->load = (kOrder[i].is_b ? plan.b : plan.a).load;
     (kOrder[i].is_b ? runs.b : runs.a).push_back(std::move(all[i].cells));
     if (all[i].measured) (kOrder[i].is_b ? runs.of_b : runs.of_a).push_back(std::move(*all[i].measured));
   }
@@ -261,7 +264,7 @@ Result<BlockEnd> run_block(const BlockPlan& plan, std::size_t number, BlockRuns&
     auto block = try_block(plan, number, on_run, runs.remarks, stop);
     if (block && !*block) return BlockEnd::interrupted;
     if (block) {
-      add_block(std::move(**block), runs);
+      add_block(plan, std::move(**block), runs);
       if (attempt > 0) runs.remarks.push_back(fmt::format("block {} was repeated: {}", number, trouble));
       return BlockEnd::taken;
     }

@@ -18,6 +18,7 @@ struct ComparedSide {
   std::string name;               // "a.yaml", "lab b, qps=4"
   std::vector<std::string> argv;  // the program and its words
   std::vector<std::string> env;   // NAME=value
+  std::string load = {};          // of a sweep, as --load has it
 };
 
 struct BlockPlan {

@@ -157,6 +157,7 @@ Result<ComparedSide> side_of(const po::variables_map& values, const Target& targ
   }
   if (const auto load = settings.value("load"); load && *load != "none" && !settings.value("pattern"))
     settings.add({kUsualPattern}, known);
+  side.load = settings.value("load").value_or(target.is_live_fabric ? "none" : "full");
   WEFT_TRY(const auto program, run::own_program());
   side.argv = {program};
   side.argv.insert(side.argv.end(), target.words.begin(), target.words.end());

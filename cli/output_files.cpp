@@ -33,10 +33,6 @@ bool are_one_file(const std::string& a, const std::string& b) {
          std::filesystem::weakly_canonical(a, unknown) == std::filesystem::weakly_canonical(b, unknown);
 }
 
-}  // namespace
-
-namespace {
-
 /// The files that an option names: one, or a list of them.
 std::vector<std::string> files_of(const po::variables_map& values, const char* option) {
   if (!values.count(option)) return {};

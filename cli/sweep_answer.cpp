@@ -71,10 +71,10 @@ void add_answer_options(po::options_description& options) {
   add_verdict_options(options);
   add_progress_option(options);
   options.add_options()("save", po::value<std::string>()->value_name("FILE"),
-                        "write the JSON document to a file too")(
-      "html", po::value<std::string>()->value_name("FILE"),
-      "write a report to look at: one file, which opens without a server")(
-      "paths", po::value<std::string>()->value_name("FILE"), "write the path map (weft.pathmap/1) to a file")(
+                        "write the JSON document to a file too");
+  add_html_option(options);
+  options.add_options()("paths", po::value<std::string>()->value_name("FILE"),
+                        "write the path map (weft.pathmap/1) to a file")(
       "observations", po::value<std::string>()->value_name("FILE"),
       "write the observations (JSON Lines) to a file, for weft diagnose");
 }

@@ -118,6 +118,8 @@ std::map<Cell, double> model_flows(const FlowParts& parts) {
     wanted.push_back(flow.wanted * (at == held.end() ? 1 : at->second));
     for (const std::uint32_t channel : flow.path) offered[{flow.round, channel}] += wanted.back();
   }
+  const double line = parts.line_rate->line_rate;
+  const double scale = run.line_rate > 0 && line > 0 ? line / run.line_rate : 1;
   std::vector<double> rates;
   for (std::size_t i = 0; i < run.flows.size(); ++i) {
     const MeasuredFlow& flow = run.flows[i];
@@ -128,7 +130,7 @@ std::map<Cell, double> model_flows(const FlowParts& parts) {
       if (load > 0) least = std::min(least, capacity[channel] / load);
       passed *= passes[channel];
     }
-    rates.push_back(wanted[i] * least * passed);
+    rates.push_back(wanted[i] * least * passed * scale);
   }
   return flow_cells(run, rates);
 }

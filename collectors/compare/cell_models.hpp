@@ -15,12 +15,14 @@ struct FlowParts {
   const MeasuredRun* traffic;
   const MeasuredRun* losses;
   const MeasuredRun* paths;
+  const MeasuredRun* line_rate;
 
-  static FlowParts all_of(const MeasuredRun& run) { return {&run, &run, &run, &run, &run}; }
+  static FlowParts all_of(const MeasuredRun& run) { return {&run, &run, &run, &run, &run, &run}; }
 };
 
 /// A flow gets what it wants, times the least share that a channel of its path has for all that want to cross
-/// it in its round, times what the channels on its way do not lose.
+/// it in its round, times what the channels on its way do not lose. What flows want, and what channels carry,
+/// is in the model a share of the line rate, which scales all of it where both runs tell theirs.
 std::map<Cell, double> model_flows(const FlowParts& parts);
 
 /// From which run each part of the round trips comes.

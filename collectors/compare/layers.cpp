@@ -17,9 +17,6 @@ namespace {
 /// A share of which the denominator is smaller is all noise.
 constexpr double kMinLogRatio = 1e-6;
 
-/// Rates of one work that are closer are one: they round.
-constexpr double kSameRate = 0.01;
-
 /// By cell of flows what they asked for, the mean over runs.
 std::map<Cell, double> asked_by(std::span<const MeasuredRun> runs) {
   std::map<Cell, std::pair<double, double>> sums;  // with the number of runs
@@ -62,6 +59,7 @@ Models models_of(const MeasuredRun& a, const MeasuredRun& b) {
   models.replaced[Layer::traffic] = flows(&FlowParts::traffic);
   models.replaced[Layer::losses] = flows(&FlowParts::losses);
   models.replaced[Layer::collisions] = flows(&FlowParts::paths);
+  models.replaced[Layer::line_rate] = flows(&FlowParts::line_rate);
   add(models.b, trip_cells(b, medians_of(b)));
   add(models.a, model_trips(b, {&a, &a, &a}));
   add(models.replaced[Layer::hosts], model_trips(b, {&a, &b, &b}));
@@ -168,6 +166,8 @@ std::string_view to_string(Layer layer) {
       return "losses";
     case Layer::collisions:
       return "collisions";
+    case Layer::line_rate:
+      return "line rate";
     case Layer::hops:
       return "hops";
   }
@@ -221,11 +221,12 @@ std::vector<Reasons> reasons_of(std::span<const MeasuredRun> a, std::span<const 
       places.emplace_back(layer_of(place),
                           fmt::format("{}: {} ({})", side, place.place, to_string(place.cause)));
   const auto asked_a = asked_by(a), asked_b = asked_by(b);
+  const bool is_load_another =
+      pairs > 0 && !a[0].load.empty() && !b[0].load.empty() && a[0].load != b[0].load;
   std::vector<Reasons> reasons;
   for (const auto& [cell, all] : gone) {
     const auto of_a = asked_a.find(cell), of_b = asked_b.find(cell);
-    if (of_a != asked_a.end() && of_b != asked_b.end() &&
-        advantage(of_b->second / of_a->second) > kSameRate) {
+    if (is_load_another && of_a != asked_a.end() && of_b != asked_b.end()) {
       reasons.push_back({.cell = cell, .layers = {}, .asked = std::pair(of_a->second, of_b->second)});
       continue;
     }
@@ -252,10 +253,13 @@ std::string advice_of(Layer layer, char worse_side) {
     case Layer::collisions:
       return fmt::format("flows of {} meet on links: assign labels (weft balance), or use more queue pairs",
                          worse_side);
+    case Layer::line_rate:
+      return fmt::format("the hosts' cables of {} are slower by what they are built for: that is no fault",
+                         worse_side);
     case Layer::hops:
       return fmt::format(
-          "each hop of {} takes longer: compare models, modes (cut-through) and FEC of its "
-          "switches",
+          "each hop of {} takes longer: compare models, modes (cut-through) and FEC "
+          "of its switches",
           worse_side);
   }
   return "";

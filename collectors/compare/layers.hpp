@@ -24,7 +24,8 @@ enum class Layer {
   cables,      // what the diagnosis named: rates of cables, and delays
   traffic,     // of others: rates that are left beside it
   losses,      // of cables that the diagnosis named
-  collisions,  // the paths that the flows took
+  collisions,  // the paths that the flows took, and what their planned right on these was
+  line_rate,   // what the senders' cables are built for: no fault
   hops,        // what each further hop takes
 };
 std::string_view to_string(Layer layer);
@@ -41,7 +42,8 @@ struct Reasons {
   std::vector<LayerShare> layers;  // the largest share first
   double joint = 0;
   double unexplained = 1;
-  /// What a flow of A and of B asked for (bits per second), where that differs: then no layer has a share.
+  /// What a flow of A and of B asked for (bits per second), where their load was set differently: then no
+  /// layer has a share.
   std::optional<std::pair<double, double>> asked = std::nullopt;
 };
 
@@ -57,8 +59,9 @@ struct NamedPlace {
 std::vector<NamedPlace> named_places(std::span<const MeasuredRun> runs);
 
 /// For each cell whose difference is proven, in the order of the comparison. Runs are taken as blocks: the
-/// runs 2k-1 and 2k of both sides; as many on both. Where the sides asked for different rates, what their
-/// flows got is no fault of a layer: no share is told.
+/// runs 2k-1 and 2k of both sides; as many on both. Where the load of the sides was set differently, what
+/// their flows got is no fault of a layer: no share is told. That flows of one setting want different rates
+/// is of the layers: they want a share of their right on a path.
 std::vector<Reasons> reasons_of(std::span<const MeasuredRun> a, std::span<const MeasuredRun> b,
                                 const Comparison& comparison);
 

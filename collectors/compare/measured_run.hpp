@@ -53,6 +53,7 @@ struct Culprit {
 struct MeasuredRun {
   std::string name;
   std::string pattern;                // of its load
+  std::string load = {};              // the setting, as light or full; empty: not told
   std::vector<std::string> channels;  // each once
   std::vector<MeasuredFlow> flows;
   std::vector<RoundTrip> trips;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "collectors/compare/recorded_run.hpp"
 #include "collectors/compare/table_layout.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/json_view.hpp"
@@ -27,6 +29,16 @@ constexpr double kPrinted = 1e-6;  // nccl-tests prints six digits behind the po
 std::string word(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   return outside_text(text.substr(0, kMaxWord));
+}
+
+/// The rows of each cell, which may be several: nccl-tests repeats its sizes (-N), and documents of perftest
+/// may follow one another.
+using Rows = std::map<Cell, std::vector<Value>>;
+
+std::map<Cell, Value> medians_of(Rows rows) {
+  std::map<Cell, Value> cells;
+  for (auto& [cell, values] : rows) cells.emplace(cell, median_of(std::move(values)));
+  return cells;
 }
 
 /// The value in a sorted list that a share of it does not exceed, as nccl-tests takes it.
@@ -53,7 +65,10 @@ class NcclDocument {
     return {};
   }
 
-  Run finish() && { return std::move(run_); }
+  Run finish() && {
+    run_.cells = medians_of(std::move(rows_));
+    return std::move(run_);
+  }
 
  private:
   Result<void> take_job(const JsonView& root) {
@@ -153,7 +168,7 @@ class NcclDocument {
 
   bool put(const Cell& cell, double micros) {
     if (!is_comparable(micros * kMicrosecond)) return false;
-    run_.cells[cell] = {micros * kMicrosecond, kPrinted / micros};
+    rows_[cell].push_back({micros * kMicrosecond, kPrinted / micros});
     return true;
   }
 
@@ -163,6 +178,7 @@ class NcclDocument {
   }
 
   Run run_;
+  Rows rows_;
   std::vector<std::string> work_;
 };
 
@@ -206,16 +222,21 @@ class PerftestDocument {
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     WEFT_TRY_VOID(end_row());
-    if (run_.cells.empty())
+    if (rows_.empty())
       return fail(ErrorKind::invalid_input,
                   "{}: no results: expected a document of nccl-tests (-J) or perftest (--out_json)",
                   run_.name);
+    run_.cells = medians_of(std::move(rows_));
     return std::move(run_);
   }
 
  private:
   Result<void> take(std::string_view name, std::string_view value) {
-    if (name == "test") title_ = word(value);
+    if (name == "test") {  // another document begins
+      WEFT_TRY_VOID(end_row());
+      qps_ = connection_ = {};
+      title_ = word(value);
+    }
     if (name == "Number_of_qps" && value != "1") qps_ = word(value) + " QPs";
     if (name == "Connection_type" && value != "RC") connection_ = word(value);
     if (name == "Mtu") run_.mtus.insert(word(value));
@@ -259,7 +280,7 @@ class PerftestDocument {
         WEFT_TRY(const double unit, unit_of(*average, *size));
         put(cell, *average * unit, last_digit(bandwidth_) / *average);
       }
-      if (run_.cells.size() > kMaxRows)
+      if (rows_.size() > kMaxRows)
         return fail(ErrorKind::invalid_input, "{}: more than {} sizes", run_.name, kMaxRows);
     }
     size_ = bandwidth_ = rate_ = typical_ = {};
@@ -283,12 +304,13 @@ class PerftestDocument {
 
   void put(const Cell& cell, double number, double grain) {
     if (is_comparable(number))
-      run_.cells[cell] = {number, grain};
+      rows_[cell].push_back({number, grain});
     else
       run_.remarks.emplace_back("a value that is not above zero does not count");
   }
 
   Run run_;
+  Rows rows_;
   std::string title_, qps_, connection_;
   std::string_view size_, bandwidth_, rate_, typical_;
 };

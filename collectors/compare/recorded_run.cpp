@@ -49,15 +49,6 @@ bool is_right(std::string_view errors) { return errors == "0" || errors == "Pass
 
 std::string shown(std::string_view word) { return outside_text(word.substr(0, kMaxWord)); }
 
-/// Of an even number the geometric mean of the two in the middle.
-Value median_of(std::vector<Value> values) {
-  std::ranges::sort(values, {}, &Value::number);
-  const double low = values[(values.size() - 1) / 2].number;
-  const double high = values[values.size() / 2].number;
-  const double grain = std::ranges::max(values, {}, &Value::grain).grain;
-  return {low == high ? low : std::sqrt(low) * std::sqrt(high), grain};
-}
-
 bool is_row(const Words& words) { return words.size() > 1 && size_of(words[0]) && number_of(words[1]); }
 
 /// A header that does not begin its line.
@@ -69,6 +60,14 @@ bool has_prefixed_header(std::string_view line) {
 }
 
 }  // namespace
+
+Value median_of(std::vector<Value> values) {
+  std::ranges::sort(values, {}, &Value::number);
+  const double low = values[(values.size() - 1) / 2].number;
+  const double high = values[values.size() / 2].number;
+  const double grain = std::ranges::max(values, {}, &Value::grain).grain;
+  return {low == high ? low : std::sqrt(low) * std::sqrt(high), grain};
+}
 
 Result<void> RecordedRunReader::take(std::string_view piece) {
   if (const auto first = piece.find_first_not_of(" \t\r\n"); !form_ && first != std::string_view::npos)

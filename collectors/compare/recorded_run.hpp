@@ -12,6 +12,10 @@
 
 namespace weft::compare {
 
+/// Of the rows of a cell; of an even number the geometric mean of the two in the middle, with the coarsest
+/// grain. Precondition: not empty.
+Value median_of(std::vector<Value> values);
+
 class RecordedRunReader {
  public:
   /// `name` names the run in reports and errors.

@@ -83,8 +83,7 @@ std::string to_string(const RegimePair& pair) {
   const auto gigabits = [](const SizeRegime& of) { return of.bandwidth / 1e9; };
   return fmt::format(
       "{}: by a line through time against size it starts in {:.3g} us on A, {:.3g} on B (B/A {:.2f}), and "
-      "gets "
-      "{:.3g} Gbit/s of A at large sizes, {:.3g} of B ({:.2f}); half of that at {} and {}",
+      "gets {:.3g} Gbit/s of A at large sizes, {:.3g} of B ({:.2f}); half of that at {} and {}",
       fmt::join(pair.work, " "), micros(pair.a), micros(pair.b), micros(pair.b) / micros(pair.a),
       gigabits(pair.a), gigabits(pair.b), gigabits(pair.b) / gigabits(pair.a), readable(pair.a.half()),
       readable(pair.b.half()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "topology/model/fabric_builder.hpp"
@@ -10,25 +11,27 @@
 namespace weft::report {
 namespace {
 
-std::string node_of(std::string_view end) { return std::string(end.substr(0, end.find('/'))); }
+constexpr std::uint32_t kMaxPorts = 0xFFFF;  // of a node: what a PortNumber holds
 
-/// The two ends of a channel's name; absent: it has none.
+/// The two ends of a channel's name, with the ports of a cable that has parallel ones; absent: it has none.
 std::optional<std::pair<std::string, std::string>> ends_of(std::string_view channel) {
   const auto arrow = channel.find("->");
   if (arrow == std::string_view::npos) return std::nullopt;
-  return std::pair(node_of(channel.substr(0, arrow)), node_of(channel.substr(arrow + 2)));
+  return std::pair(std::string(channel.substr(0, arrow)), std::string(channel.substr(arrow + 2)));
 }
 
+std::string node_of(std::string_view end) { return std::string(end.substr(0, end.find('/'))); }
+
 struct Crossed {
-  std::map<std::string, std::size_t> levels;  // of nodes above the hosts
-  std::set<std::pair<std::string, std::string>> links;
+  std::map<std::string, std::size_t> levels;            // of nodes above the hosts
+  std::set<std::pair<std::string, std::string>> links;  // of ends
 
   void take(std::span<const std::string> channels, std::span<const std::uint32_t> path) {
     for (std::size_t i = 0; i < path.size(); ++i) {
       const auto ends = ends_of(channels[path[i]]);
-      if (!ends || ends->first == ends->second) continue;
-      note(ends->first, std::min(i, path.size() - i));
-      note(ends->second, std::min(i + 1, path.size() - i - 1));
+      if (!ends || node_of(ends->first) == node_of(ends->second)) continue;
+      note(node_of(ends->first), std::min(i, path.size() - i));
+      note(node_of(ends->second), std::min(i + 1, path.size() - i - 1));
       links.insert(std::minmax(ends->first, ends->second));
     }
   }
@@ -36,6 +39,54 @@ struct Crossed {
     const auto [at, is_new] = levels.try_emplace(node, level);
     if (!is_new) at->second = std::min(at->second, level);
   }
+};
+
+/// The cables of a fabric whose nodes are there. Ends with a number come first: what has none gets the next.
+class Cabling {
+ public:
+  explicit Cabling(FabricBuilder& builder) : builder_(&builder) {}
+
+  /// Whether it could be: no name of a port, or one of two cables, makes no fabric.
+  bool connect(const std::set<std::pair<std::string, std::string>>& links) {
+    for (const bool is_numbered : {true, false})
+      for (const auto& [a, b] : links)
+        for (const std::string& end : {a, b})
+          if (is_numbered == has_number(end) && !add(end, a + "--" + b)) return false;
+    return std::ranges::all_of(links, [&](const auto& link) {
+      const std::string name = link.first + "--" + link.second;
+      return builder_->add_link(ports_.at({link.first, name}), ports_.at({link.second, name}), kAnyRate)
+          .has_value();
+    });
+  }
+
+ private:
+  static constexpr Bandwidth kAnyRate = Bandwidth::gbit(1);
+  static bool has_number(std::string_view end) {
+    const auto parts = split_port(end);
+    return parts && parts->port;
+  }
+
+  /// The port of this end; one without a port in its name is another on each cable.
+  bool add(const std::string& end, const std::string& cable) {
+    const auto parts = split_port(end);
+    const auto node = parts ? builder_->find_node(parts->node) : std::nullopt;
+    if (!node) return false;
+    std::uint32_t& highest = highest_[node->value()];
+    if (parts->port) {
+      const auto port = builder_->add_port(*node, *parts->port);
+      if (port) ports_.emplace(std::pair(end, cable), *port);
+      highest = std::max<std::uint32_t>(highest, parts->port->value());
+      return port.has_value();
+    }
+    if (++highest > kMaxPorts) return false;
+    const PortId port = builder_->add_next_port(*node);
+    ports_.emplace(std::pair(end, cable), port);
+    return parts->name.empty() || builder_->name_port(port, std::string(parts->name)).has_value();
+  }
+
+  FabricBuilder* builder_;
+  std::map<std::uint32_t, std::uint32_t> highest_;               // number of a port, by node
+  std::map<std::pair<std::string, std::string>, PortId> ports_;  // by end and cable
 };
 
 }  // namespace
@@ -52,15 +103,13 @@ std::optional<Fabric> crossed_fabric(std::string_view name, std::span<const comp
   }
   if (crossed.links.empty()) return std::nullopt;
   FabricBuilder builder{std::string(name), FabricKind::roce};
-  std::map<std::string, NodeId> nodes;
   for (const auto& [node, level] : crossed.levels) {
     const auto added = builder.add_node({.name = node,
                                          .kind = level == 0 ? NodeKind::host : NodeKind::switch_,
                                          .tier = tier_of_level(level)});
     if (!added) return std::nullopt;  // no name of a node: there is no such fabric
-    nodes.emplace(node, *added);
   }
-  for (const auto& [a, b] : crossed.links) builder.connect(nodes.at(a), nodes.at(b), Bandwidth::gbit(1));
+  if (!Cabling(builder).connect(crossed.links)) return std::nullopt;
   return std::move(builder).build();
 }
 

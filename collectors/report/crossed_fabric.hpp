@@ -12,7 +12,8 @@
 namespace weft::report {
 
 /// The fabric as the packets of these runs crossed it: nodes by how far from the hosts their channels lie.
-/// Absent: no run has paths, or it has more than `most` links.
+/// Parallel cables, whose channels have ports in their names, are apart. Absent: no run has paths, it has
+/// more than `most` links, or names that make no fabric.
 std::optional<Fabric> crossed_fabric(std::string_view name, std::span<const compare::MeasuredRun> runs,
                                      std::size_t most);
 

@@ -104,14 +104,20 @@ char letter_of(Verdict verdict) {
   return 'u';
 }
 
-/// What a document holds against channels, as the drawing takes it: a letter a channel, and findings.
+/// As the page ranks them (ui/signs.js).
+char worse(char a, char b) {
+  constexpr std::string_view kRanked = "hnucdf";
+  return kRanked.find(a) >= kRanked.find(b) ? a : b;
+}
+
+/// What a document holds against channels, as the drawing takes it: a letter a channel, and findings. What a
+/// document does not vouch for is not healthy in it: no run covered it, or nobody knows.
 class State {
  public:
-  explicit State(const Fabric& fabric) : fabric_(&fabric), letters_(fabric.channel_count(), 'h') {}
+  explicit State(const Fabric& fabric) : fabric_(&fabric), letters_(fabric.channel_count(), 'n') {}
 
   void take(const files::DiagnosisDocument& document) {
-    for (const std::string& channel : document.coverage.missing)
-      if (const auto at = fabric_->find_channel(channel)) letters_[at->value()] = 'n';
+    take(document.coverage);
     for (const files::LinkReport& link : document.links)
       add(link.link, to_string(link.cause), link.verdict, of_link(link.link, link.from), link.evidence);
     for (const files::HostReport& host : document.hosts)
@@ -124,7 +130,7 @@ class State {
           named(group.channels), group.evidence);
   }
 
-  /// Of an assignment: what carries more than the bound.
+  /// Of an assignment, which says nothing of health: what carries more than the bound.
   void take(const std::map<std::string, double>& loads) {
     constexpr double kRounding = 1.001;
     for (const auto& [channel, load] : loads)
@@ -150,6 +156,22 @@ class State {
   }
 
  private:
+  /// By the coverage alone; what is found comes after it.
+  void take(const files::CoverageReport& coverage) {
+    const auto put = [&](const std::vector<std::string>& channels, char letter) {
+      for (const std::string& channel : channels)
+        if (const auto at = fabric_->find_channel(channel)) letters_[at->value()] = letter;
+    };
+    if (!coverage.in_scope.empty())
+      put(coverage.in_scope, 'h');
+    else  // a document that does not tell which of the fabric's channels it is of vouches for none
+      std::ranges::fill(
+          letters_, coverage.out_of_scope > 0 || coverage.channels < fabric_->channel_count() ? 'u' : 'h');
+    put(coverage.thin, 'u');
+    put(coverage.masked, 'u');
+    put(coverage.missing, 'n');
+  }
+
   struct Finding {
     std::string place;
     std::string_view cause;
@@ -176,7 +198,10 @@ class State {
   void add(std::string place, std::string_view cause, Verdict verdict, std::vector<ChannelId> channels,
            std::vector<std::string> evidence, bool is_open = false) {
     if (!is_open)
-      for (const ChannelId channel : channels) letters_[channel.value()] = letter_of(verdict);
+      for (const ChannelId channel : channels) {
+        char& letter = letters_[channel.value()];
+        letter = worse(letter, letter_of(verdict));
+      }
     findings_.push_back(
         {std::move(place), cause, verdict, std::move(channels), std::move(evidence), is_open});
   }

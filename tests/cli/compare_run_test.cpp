@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/compare_blocks.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
@@ -45,6 +49,18 @@ Outcome run(const Directory& directory, const char* base_b, Arguments more,
   }
   words.insert(words.end(), more.begin(), more.end());
   return call(compare_command, words);
+}
+
+bool is_running(int pid) {  // whoever takes over an orphan may leave it a zombie
+  const auto words = text_of(fmt::format("/proc/{}/stat", pid));
+  return !words.empty() && words.find(") Z") == std::string::npos;
+}
+
+/// 0: there is no such process.
+int parent_of(int pid) {
+  const auto words = text_of(fmt::format("/proc/{}/stat", pid));
+  const auto state = words.rfind(") ");
+  return state == std::string::npos ? 0 : std::stoi(words.substr(state + 4));
 }
 
 TEST(CompareRun, BlocksGoAsABBAAndTheVerdictIsOfBlocks) {
@@ -172,13 +188,9 @@ TEST(CompareRun, WhatARunThatWasEndedLeavesBehindIsEndedToo) {
       "(trap '' TERM; echo $$ > /dev/null; sh -c 'echo $PPID' > {}; exec sleep 300) & wait", left.string());
   EXPECT_GE(run(directory, "120", {"--blocks", "3", "--run-limit", "1s"}, command.c_str()).status, 64);
   const auto pid = std::stoi(text_of(left));
-  const auto runs = [&] {  // whoever takes over an orphan may leave it a zombie
-    const auto words = text_of(fmt::format("/proc/{}/stat", pid));
-    return !words.empty() && words.find(") Z") == std::string::npos;
-  };
-  for (int tries = 0; tries < 500 && runs(); ++tries)
+  for (int tries = 0; tries < 500 && is_running(pid); ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_FALSE(runs()) << "it would disturb the next run";
+  EXPECT_FALSE(is_running(pid)) << "it would disturb the next run";
 }
 
 TEST(CompareRun, ABenchmarkThatFailsIsQuotedFromItsOutputWhereItsErrorsAreEmpty) {
@@ -198,13 +210,42 @@ TEST(CompareRun, ABenchmarkThatPrintsWithoutEndIsEnded) {
 
 TEST(CompareRun, WhatARunLeavesBehindInASessionOfItsOwnIsEndedAndTold) {
   const Directory directory;
-  const auto outcome = run(directory, "120", {"--blocks", "3", "--run-limit", "5s"},
-                           (std::string(kBenchmark) + "; setsid -f sleep 301").c_str());
+  const auto outcome = run(
+      directory, "120", {"--blocks", "3", "--run-limit", "5s"},
+      (std::string(kBenchmark) + "; setsid -f sh -c 'echo $$ >> $DIR/left; exec sleep 301'; "
+                                 "until test $(cat $DIR/left 2>/dev/null | wc -l) -ge $n; do sleep .01; done")
+          .c_str());
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("runs of A left processes behind, which were ended: s"));
   EXPECT_THAT(outcome.out, HasSubstr("runs of B left"));
-  const auto left = os::run_program({"pgrep", "-f", "^sleep 301"}, "", std::chrono::seconds(5));
-  EXPECT_TRUE(!left || left->empty()) << *left;
+  std::istringstream left(directory.file("left"));
+  int pids = 0;
+  for (int pid = 0; left >> pid; ++pids) EXPECT_FALSE(is_running(pid)) << pid;
+  EXPECT_EQ(pids, 12) << "one of each run";
+}
+
+TEST(CompareRun, WhatASweepLeavesBehindBecomesNoChildOfTheComparison) {
+  const Directory directory;
+  const ComparedSide side{
+      .name = "side",
+      .argv = {"/bin/sh", "-c",
+               fmt::format("sleep 302 & echo $! >> {}; exit 0", (directory.path() / "left").string())},
+      .env = {}};
+  const BlockPlan plan{.a = side,
+                       .b = side,
+                       .is_benchmark = false,
+                       .directory = directory.path(),
+                       .only = "",
+                       .run_limit = std::chrono::seconds(20)};
+  BlockRuns runs;
+  EXPECT_FALSE(run_block(plan, 1, runs, [](std::size_t, std::string_view) {}, {})) << "it has no document";
+  std::istringstream left(directory.file("left"));
+  int pids = 0;
+  for (int pid = 0; left >> pid; ++pids) {
+    EXPECT_NE(parent_of(pid), getpid()) << "nobody waits for it";
+    kill(pid, SIGKILL);
+  }
+  EXPECT_EQ(pids, 2) << "the run, and once again";
 }
 
 TEST(CompareRun, WhatMakesNoSenseIsRefused) {

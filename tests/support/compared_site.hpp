@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectors/compare/layers.hpp"
@@ -28,19 +29,23 @@ class ComparedSite {
   double delay = 0;            // seconds that a further hop takes more
   double of_hosts = 0;         // seconds that hosts take more
   double of_channel = 0;       // seconds that `slow` takes more
+  double rate = 50e6;          // of all cables
+  const char* load = "full";   // or light
 
   compare::MeasuredRun run(SplitMix64& random) const {
     compare::MeasuredRun made{.name = "run",
                               .pattern = "all-pairs",
+                              .load = load,
                               .channels = {},
                               .flows = {},
                               .trips = {},
                               .culprits = {},
-                              .line_rate = kRate};
+                              .line_rate = rate};
     std::normal_distribution<double> standard(0, 1);
     const double flows = of_run * standard(random), trips = of_run * standard(random);
     for (std::uint32_t round = 1; round < 6; ++round)
       for (std::uint32_t src = 0; src < 6; ++src) add_flow(made, round, src, (src + round) % 6);
+    ask(made);
     limit(made);
     for (compare::MeasuredFlow& flow : made.flows)
       flow.delivered *= std::exp(flows + noise * standard(random));
@@ -52,7 +57,6 @@ class ComparedSite {
   }
 
  private:
-  static constexpr double kRate = 50e6;
   static constexpr std::uint32_t kAllRounds = 1000;
   static std::uint32_t number(compare::MeasuredRun& run, const std::string& channel) {
     const auto at = std::ranges::find(run.channels, channel);
@@ -77,23 +81,37 @@ class ComparedSite {
                                .src = fmt::format("host{}", src),
                                .dst = fmt::format("host{}", dst),
                                .path = path(run, src, dst, round),
-                               .wanted = 0.95 * kRate,
-                               .delivered = 0.95 * kRate};
-    if (flow.src == held) flow.delivered *= left, flow.offered = flow.delivered, flow.sender_stalled = true;
+                               .wanted = 0,
+                               .delivered = 0};
     run.flows.push_back(std::move(flow));
+  }
+  std::size_t crossing(const compare::MeasuredRun& run, std::uint32_t round, std::uint32_t channel) const {
+    return static_cast<std::size_t>(std::ranges::count_if(run.flows, [&](const compare::MeasuredFlow& flow) {
+      return flow.round == round && std::ranges::count(flow.path, channel) > 0;
+    }));
+  }
+  /// As a sweep plans it: a share of the flow's right, the least that a channel of its path has for each.
+  void ask(compare::MeasuredRun& run) const {
+    const double share = load == std::string_view("light") ? 0.25 : 0.95;
+    for (compare::MeasuredFlow& flow : run.flows) {
+      std::size_t most = 1;
+      for (const std::uint32_t channel : flow.path) most = std::max(most, crossing(run, flow.round, channel));
+      flow.wanted = flow.delivered = share * rate / static_cast<double>(most);
+      if (flow.src == held) flow.delivered *= left, flow.offered = flow.delivered, flow.sender_stalled = true;
+    }
   }
   /// Who shares a channel gets a part of what it carries.
   void limit(compare::MeasuredRun& run) const {
     const auto offered = compare::delivered_of(run);
     for (std::size_t i = 0; i < run.flows.size(); ++i)
       for (const std::uint32_t channel : run.flows[i].path) {
-        double load = 0;
+        double sum = 0;
         for (std::size_t k = 0; k < run.flows.size(); ++k)
           if (run.flows[k].round == run.flows[i].round && std::ranges::count(run.flows[k].path, channel) > 0)
-            load += offered[k];
+            sum += offered[k];
         const bool is_slow = run.channels[channel] == slow && of_channel == 0;
-        const double carries = kRate * (is_slow && cause != Cause::loss ? left : 1);
-        run.flows[i].delivered = std::min(run.flows[i].delivered, offered[i] * carries / load);
+        const double carries = rate * (is_slow && cause != Cause::loss ? left : 1);
+        run.flows[i].delivered = std::min(run.flows[i].delivered, offered[i] * carries / sum);
         if (is_slow && cause == Cause::loss) run.flows[i].delivered *= left;
       }
   }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/support/compared_site.hpp"
 
 namespace weft::compare {
@@ -81,22 +83,44 @@ TEST(Layers, EachCauseAloneTakesTheLargestShare) {
 }
 
 TEST(Layers, SidesThatAskForDifferentRatesBlameNoLayer) {
-  SplitMix64 random(4);
-  auto made = compare_sites({}, {}, random);
-  std::vector<compare::Run> a, b;
-  for (MeasuredRun& run : made.a) a.push_back(run_of(run));
-  for (MeasuredRun& run : made.b) {  // as with load=light against load=full
-    for (MeasuredFlow& flow : run.flows) flow.wanted *= 0.25, flow.delivered *= 0.25;
-    b.push_back(run_of(run));
-  }
-  made.reasons = reasons_of(made.a, made.b, *compare(a, b, {.design = Design::blocks}));
+  const auto made = compared({}, {.load = "light"});
   for (const char* word : {"slowest flow", "flow over 4 hops"}) {
     const Reasons* reasons = made.find(word);
     ASSERT_NE(reasons, nullptr) << word;
     EXPECT_TRUE(reasons->layers.empty());
     ASSERT_TRUE(reasons->asked);
-    EXPECT_NEAR(reasons->asked->second / reasons->asked->first, 0.25, 1e-6);
+    EXPECT_NEAR(reasons->asked->second / reasons->asked->first, 0.25 / 0.95, 1e-6);
   }
+}
+
+TEST(Layers, FlowsThatWantLessForTheirPathsAreSharedAreCollisionsWithNoLessAsked) {
+  const auto made = compared({}, {.collides = 2});
+  const Cell far{{"all-pairs", "flow over 4 hops"}, kFlowPayload, Metric::bandwidth};
+  const auto wanted = [&](const MeasuredRun& run) { return flow_cells(run, wanted_of(run)).at(far); };
+  ASSERT_LT(wanted(made.b.front()) / wanted(made.a.front()), 0.95) << "the plan takes the paths into account";
+  expect_layer(made, "flow over 4 hops", Layer::collisions);
+  EXPECT_FALSE(made.find("flow over 4 hops")->asked);
+}
+
+TEST(Layers, ASlowerLineRateIsNoCollision) {
+  for (const bool a_is_slow : {false, true}) {
+    const ComparedSite slow{.rate = 25e6}, fast{};
+    const auto made = compared(a_is_slow ? slow : fast, a_is_slow ? fast : slow);
+    expect_layer(made, "slowest flow", Layer::line_rate);
+    EXPECT_FALSE(made.find("slowest flow")->asked);
+    for (const LayerShare& share : made.find("slowest flow")->layers)
+      EXPECT_NEAR(share.share, share.layer == Layer::line_rate ? 1 : 0, 0.1) << to_string(share.layer);
+  }
+}
+
+TEST(Layers, BothASlowerLineRateAndCollisionsHaveTheirShares) {
+  const auto made = compared({}, {.collides = 5, .rate = 40e6});
+  const Reasons* reasons = made.find("flow over 4 hops");
+  ASSERT_NE(reasons, nullptr);
+  EXPECT_EQ(reasons->layers[0].layer, Layer::collisions);
+  EXPECT_EQ(reasons->layers[1].layer, Layer::line_rate);
+  EXPECT_NEAR(reasons->layers[0].share, std::log(2) / std::log(2.5), 0.1);
+  EXPECT_NEAR(reasons->layers[1].share, std::log(1.25) / std::log(2.5), 0.1);
 }
 
 TEST(Layers, NothingIsExplainedWhereNothingDiffers) { EXPECT_TRUE(compared({}, {}).reasons.empty()); }

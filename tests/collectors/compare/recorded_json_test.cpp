@@ -124,6 +124,31 @@ TEST(RecordedJson, LatencyOfPerftestIsItsTypicalOne) {
   EXPECT_DOUBLE_EQ(run.cells.at(cell).number, 1.25e-6);
 }
 
+TEST(RecordedJson, OfSeveralRowsOfACellTheMedianCounts) {
+  const auto row = [](int time) {
+    return fmt::format(R"({{"size":8,"out_of_place":{{"time":{}.0,"nwrong":0}}}})", time);
+  };
+  const auto run =
+      run_of_text(fmt::format(R"({{"results":[{},{},{}],"end_time":"x"}})", row(10), row(30), row(20)));
+  ASSERT_EQ(run.cells.size(), 1U);
+  EXPECT_DOUBLE_EQ(run.cells.begin()->second.number, 20e-6);
+  const auto document = [](const char* time) {
+    return fmt::format("{{\ntest: RDMA_Write_Latency_Test,\nMsgSize: 2,\nt_typical: {},\n}}\n", time);
+  };
+  const auto latency = run_of_text(document("1.00") + document("4.00"));
+  ASSERT_EQ(latency.cells.size(), 1U);
+  EXPECT_DOUBLE_EQ(latency.cells.begin()->second.number, 2e-6) << "of two the geometric mean";
+}
+
+TEST(RecordedJson, EachOfSeveralDocumentsOfPerftestHasItsOwnSettings) {
+  const auto run = run_of_text(
+      "{\ntest: RDMA_Write_Latency_Test,\nNumber_of_qps: 4,\nConnection_type: UC,\nMsgSize: 2,\nt_typical: "
+      "1.00,\n}\n{\ntest: RDMA_Read_Latency_Test,\nNumber_of_qps: 1,\nConnection_type: RC,\nMsgSize: 2,\n"
+      "t_typical: 2.00,\n}\n");
+  EXPECT_TRUE(run.cells.contains({{"RDMA_Write Latency", "4 QPs", "UC"}, Bytes(2), Metric::time}));
+  EXPECT_TRUE(run.cells.contains({{"RDMA_Read Latency"}, Bytes(2), Metric::time}));
+}
+
 TEST(RecordedJson, WhatIsNoDocumentOfABenchmarkIsRefused) {
   EXPECT_THAT(refused("{}"), HasSubstr("no results"));
   EXPECT_THAT(refused("{\"results\":[]}"), HasSubstr("no results"));
