@@ -170,7 +170,7 @@ TEST(BlacklistLines, AMalformedLineIsNamed) {
 
 TEST(LedgerLines, KeepWhenAnEntryWasPutBack) {
   Entry entry{.id = EntryId(1), .subject = {SubjectKind::link, "leaf1--spine2"}};
-  for (const auto& put_back : {std::optional<UtcTime>(), parse_utc("2026-01-31T12:00:00Z")}) {
+  for (const auto& put_back : {std::optional<UtcTime>(), std::optional(*parse_utc("2026-01-31T12:00:00Z"))}) {
     entry.put_back = put_back;
     const auto line = entry_line("roce-a", entry);
     expect_matches_schema(line, "ledger_entry");

@@ -22,6 +22,17 @@ TEST(Signs, AChannelThatNoPathTakesThoughAllItsSiblingsAreTakenIsDown) {
   EXPECT_EQ(diagnosis.links[0].evidence[0], "none of 557 labels took it");
 }
 
+TEST(Signs, WhatSpeaksAgainstACauseIsNoEvidenceOfIt) {
+  MadeUpRun run(1);
+  run.probe(500, 20);
+  const auto channel = run.channel("leaf1->spine2");
+  run.seen.channels.push_back({channel, Cause::down, 50, "its cable leads elsewhere"});
+  run.seen.channels.push_back({channel, Cause::down, -1, "2 of 90 answers to traces came over it"});
+  const Diagnosis diagnosis = run.diagnosed();
+  ASSERT_EQ(diagnosis.links.size(), 1u);
+  EXPECT_EQ(diagnosis.links[0].evidence, std::vector<std::string>{"its cable leads elsewhere"});
+}
+
 TEST(Signs, AWeakSignAloneNamesNothing) {
   MadeUpRun run(2);
   run.probe(500, 20);
