@@ -200,10 +200,8 @@ class Reader {
     return {};
   }
 
-  /// It is a host, and what else is said of it is its own: which of the two is meant nobody knows.
+  /// What is said of a host beside its name is its own: else which of the two is meant nobody knows.
   Result<void> check_host(const files::HostReport& report, NodeId node) const {
-    if (!fabric_.is_host(node))
-      return fail(ErrorKind::invalid_input, "{} is told of as a host, and is none", report.host);
     if (report.nic) {
       WEFT_TRY(const auto nic, fabric_.find_nic(*report.nic));
       if (fabric_.port(nic).node != node)
@@ -222,6 +220,15 @@ class Reader {
     WEFT_TRY(const auto node, fabric_.find_node(report.host));
     WEFT_TRY_VOID(check_host(report, node));
     Subject subject = node;
+    // A switch stands here for its cables that lead elsewhere, which is for people; of what else is wrong
+    // with it the run names its links or a group.
+    const bool is_miswired = tells_of_miswiring({subject, report.cause.value_or(Cause::down), report.verdict,
+                                                 kMeasured, report.evidence, std::nullopt});
+    if (!fabric_.is_host(node) && !is_miswired) {
+      suspect(subject);
+      advise(report.verdict, "{} is told of as a host, and is none: nothing is done", report.host);
+      return {};
+    }
     if (report.nic) {
       WEFT_TRY(const auto nic, fabric_.find_nic(*report.nic));
       if (const auto link = fabric_.port(nic).link; link && has_moved(report.ends, *link, report.verdict))

@@ -94,9 +94,10 @@ CREATE INDEX history_by_entry ON history(entry, number);
 });
 
 Result<std::int64_t> version_of(Database& database, const Schema& schema) {
-  WEFT_TRY(const auto id, database.number("PRAGMA application_id"));
+  // The id last: another program may be making the database at this moment, in one step.
   WEFT_TRY(const auto version, database.number("PRAGMA user_version"));
   WEFT_TRY(const auto tables, database.number("SELECT count(*) FROM sqlite_master"));
+  WEFT_TRY(const auto id, database.number("PRAGMA application_id"));
   const bool empty = id == 0 && version == 0 && tables == 0;
   if (id != schema.application && !empty)
     return fail(ErrorKind::invalid_input, "{}: it is a database of another program, not of '{}'",

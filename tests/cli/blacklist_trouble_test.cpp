@@ -125,7 +125,10 @@ TEST_F(BlacklistTrouble, ACableUnderAPlannedLeafDrainsNothingButItsHostAfterward
   EXPECT_EQ(drained(), 0u);
   files::DiagnosisDocument document;
   document.fabric = "f";
-  document.stamp = {std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()), "test"};
+  // It began after the work ended.
+  document.stamp = {
+      std::chrono::ceil<std::chrono::seconds>(std::chrono::system_clock::now()) + std::chrono::seconds(1),
+      "test"};
   document.coverage.channels = make_clos({.leaves = 8, .spines = 4, .hosts_per_leaf = 2})->channel_count();
   document.links.push_back({.link = "host1--leaf1",
                             .from = "host1",

@@ -251,9 +251,17 @@ TEST(BlacklistEvidence, AHostIsOneAndWhatIsSaidOfItIsItsOwn) {
               testing::HasSubstr("told of as one of host2, and is none"));
   EXPECT_THAT(refusal({.host = "host2", .nic = "host1", .ends = {}, .cause = {}, .evidence = {}}),
               testing::HasSubstr("told of as a NIC of host2, and is none"));
-  EXPECT_THAT(refusal({.host = "leaf1", .nic = {}, .ends = {}, .cause = {}, .evidence = {}}),
-              testing::HasSubstr("leaf1 is told of as a host, and is none"));
   auto document = clean_document(f);
+  document.hosts = {{.host = "leaf1",
+                     .nic = {},
+                     .ends = {},
+                     .verdict = Verdict::failed,
+                     .cause = Cause::loss,
+                     .evidence = {}}};
+  const auto of_switch = evidence_of(f, as_written(document));
+  EXPECT_THAT(of_switch->evidence.faults, IsEmpty());
+  EXPECT_THAT(of_switch->advice,
+              testing::ElementsAre(testing::StartsWith("leaf1 is told of as a host, and is none")));
   const files::HostReport host{.host = "host1",
                                .nic = {},
                                .ends = {},
