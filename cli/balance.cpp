@@ -11,7 +11,6 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/output_files.hpp"
-#include "cli/report_html.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "topology/base/readable.hpp"

@@ -8,7 +8,7 @@
 #include "balancer/assign/ecmp_spread.hpp"
 #include "balancer/assign/label_bound.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/report_html.hpp"
+#include "cli/output_files.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/path_table.hpp"

@@ -7,6 +7,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "collectors/web/report_page.hpp"
+#include "topology/files/file_text.hpp"
+
 namespace weft::cli {
 namespace {
 
@@ -65,6 +68,17 @@ Result<void> check_output_files(const po::variables_map& values, std::span<const
   for (const char* option : written)
     if (const auto file = text_option(values, option)) WEFT_TRY_VOID(check_output_file(option, *file));
   return check_files_apart(values, written, read);
+}
+
+void add_html_option(po::options_description& options) {
+  options.add_options()("html", po::value<std::string>()->value_name("FILE"),
+                        "write a report to look at: one file, which opens without a server");
+}
+
+Result<void> write_html(const std::optional<std::string>& file, std::string_view json, const Fabric* fabric) {
+  if (!file) return {};
+  WEFT_TRY(const auto page, web::report_page(json, "the document", fabric));
+  return files::write_text_file(*file, page);
 }
 
 }  // namespace weft::cli

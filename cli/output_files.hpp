@@ -1,7 +1,11 @@
-// The files that a command writes, looked at before it begins: what cannot be written, and what it reads.
+// The files that a command writes, looked at before it begins: what cannot be written, and what it reads; and
+// of these the report to look at.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "cli/options.hpp"
 
@@ -15,5 +19,12 @@ Result<void> check_files_apart(const po::variables_map& values, std::span<const 
 /// The same, and where one is a folder or cannot be written.
 Result<void> check_output_files(const po::variables_map& values, std::span<const char* const> written,
                                 std::span<const char* const> read);
+
+/// --html FILE: the answer of a command as a report to look at.
+void add_html_option(po::options_description& options);
+
+/// Where --html names a file, writes the report of this document there; `fabric` may be null. Errors:
+/// invalid_input, usage (as web::report_page), and those of writing a file.
+Result<void> write_html(const std::optional<std::string>& file, std::string_view json, const Fabric* fabric);
 
 }  // namespace weft::cli

@@ -6,7 +6,6 @@
 #include "cli/exit_status.hpp"
 #include "cli/output_files.hpp"
 #include "cli/plan.hpp"
-#include "cli/report_html.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/history_report.hpp"

@@ -12,7 +12,6 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output_files.hpp"
-#include "cli/report_html.hpp"
 #include "cli/stamp.hpp"
 #include "cli/verdict_output.hpp"
 #include "probes/run/agent_options.hpp"

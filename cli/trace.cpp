@@ -14,7 +14,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
-#include "cli/report_html.hpp"
+#include "cli/output_files.hpp"
 #include "cli/simulate_infiniband.hpp"
 #include "cli/time_limit.hpp"
 #include "cli/trace_answer.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/exit_status.hpp"
-#include "cli/report_html.hpp"
+#include "cli/output_files.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/audit_json.hpp"

@@ -13,6 +13,7 @@
 #include "collectors/report/findings.hpp"
 #include "collectors/report/json_html.hpp"
 #include "collectors/report/table.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/base/xml_text.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/json_view.hpp"
@@ -212,6 +213,10 @@ void add_assignment(DocumentParts& parts, json& root, const Fabric* fabric) {
 Result<DocumentParts> document_parts(std::string_view text, std::string_view name, const Fabric* fabric) {
   WEFT_TRY(auto root, files::parse_json(text, name));
   const auto schema = root.is_object() ? text_of(root, "schema") : std::string();
+  for (const std::string_view known : {"weft.diagnosis/1", "weft.assignment/1"})
+    if (schema != known && schema.starts_with(known.substr(0, known.find('/') + 1)))
+      return fail(ErrorKind::invalid_input, "{}: it is of {}, and this weft knows {}", name,
+                  outside_text(schema), known);
   if (!schema.starts_with("weft."))
     return fail(ErrorKind::invalid_input,
                 "{}: no document of weft: expected an object with a schema, as -o json and --save write",

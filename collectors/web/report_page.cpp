@@ -14,6 +14,7 @@
 #include "collectors/report/document_html.hpp"
 #include "collectors/web/assets.hpp"
 #include "collectors/web/layout_json.hpp"
+#include "collectors/web/state_json.hpp"
 #include "topology/base/html_page.hpp"
 #include "topology/base/xml_text.hpp"
 #include "topology/files/diagnosis_document.hpp"
@@ -86,22 +87,6 @@ std::string source_hash(std::string_view script) {
       text{};
   sodium_bin2base64(text.data(), text.size(), digest.data(), digest.size(), sodium_base64_VARIANT_ORIGINAL);
   return fmt::format("sha256-{}", text.data());
-}
-
-char letter_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::healthy:
-      return 'h';
-    case Verdict::congested:
-      return 'c';
-    case Verdict::degraded:
-      return 'd';
-    case Verdict::failed:
-      return 'f';
-    case Verdict::unknown:
-      return 'u';
-  }
-  return 'u';
 }
 
 /// As the page ranks them (ui/signs.js).

@@ -13,22 +13,6 @@ using files::DocumentTree;
 
 constexpr std::size_t kMaxNames = 100;  // of agents that are silent
 
-char letter_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::healthy:
-      return 'h';
-    case Verdict::unknown:
-      return 'u';
-    case Verdict::congested:
-      return 'c';
-    case Verdict::degraded:
-      return 'd';
-    case Verdict::failed:
-      return 'f';
-  }
-  return 'u';
-}
-
 /// As a diagnosis of this incident alone has it.
 report::Entry entry_of(const Fabric& fabric, Incident incident) {
   incident.state = IncidentState::open;
@@ -72,6 +56,22 @@ DocumentTree agents_tree(const Fabric& fabric, const watch::WatchState& state) {
 }
 
 }  // namespace
+
+char letter_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::healthy:
+      return 'h';
+    case Verdict::unknown:
+      return 'u';
+    case Verdict::congested:
+      return 'c';
+    case Verdict::degraded:
+      return 'd';
+    case Verdict::failed:
+      return 'f';
+  }
+  return 'u';
+}
 
 std::int64_t milliseconds(Nanoseconds time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();

@@ -17,6 +17,9 @@ inline constexpr std::size_t kMaxIncidents = 200;
 /// As all times of the page are told.
 std::int64_t milliseconds(Nanoseconds time);
 
+/// h healthy, c congested, d degraded, f failed, u unknown.
+char letter_of(Verdict verdict);
+
 /// A letter a channel, by ChannelId: h healthy, c congested, d degraded, f failed, u unknown (nothing was
 /// heard of it lately), n not covered by the plan. What is known to be bad is told also where nothing is
 /// heard any more.

@@ -224,6 +224,8 @@ TEST(ReportPage, WhatIsNoDocumentIsRefused) {
   EXPECT_THAT(refused("nothing"), HasSubstr("test.json"));
   EXPECT_THAT(refused("[]"), HasSubstr("no document of weft"));
   EXPECT_THAT(refused("{\"schema\":7}"), HasSubstr("no document of weft"));
+  EXPECT_THAT(refused("{\"schema\":\"weft.diagnosis/9\"}"),
+              HasSubstr("and this weft knows weft.diagnosis/1"));
   EXPECT_THAT(refused("{\"schema\":\"weft.diagnosis/1\"}"), HasSubstr("test.json"));
   const auto other = make_clos({.name = "other", .leaves = 2, .spines = 2, .hosts_per_leaf = 1}).value();
   EXPECT_THAT(refused(document(fabric, "leaf1--spine2"), &other), HasSubstr("not of other"));

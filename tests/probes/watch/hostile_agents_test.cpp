@@ -33,43 +33,38 @@ std::vector<std::string> switches_named(const Fabric& fabric, const std::vector<
   return named;
 }
 
-/// Adds a loss on the way there to one in `one_in` of the probes of a host that cross a channel.
-class Liar {
- public:
-  Liar(const FleetRun& run, NodeId host, ChannelId blamed, std::uint32_t one_in)
-      : run_(&run), host_(host), blamed_(blamed), one_in_(one_in) {}
-
-  void operator()(std::vector<SentWindow>& windows) {
-    for (SentWindow& sent : windows) {
-      if (sent.host != host_) continue;
-      NicWindow& told = sent.window.nics.front();
-      const StandingNic& nic = run_->plan().nics_of(host_).front();
-      std::vector<LostProbe> lost;
-      for (std::uint32_t i = 0; i < told.count; ++i) {
-        const auto known = std::ranges::find(told.lost, i, &LostProbe::offset);
-        const auto& stream = nic.streams[(told.first + i) % nic.streams.size()];
-        if (known != told.lost.end())
-          lost.push_back(*known);
-        else if (crosses(run_->plan(), stream.there, blamed_) && ++count_ % one_in_ == 0)
-          lost.push_back({i, LostWay::there});
-      }
-      told.lost = lost;
-    }
+/// Tells of a loss on the way there what `wanted(stream)` asks for, beside what was lost.
+template <class Wanted>
+void tell_losses(const FleetRun& run, SentWindow& sent, Wanted wanted) {
+  NicWindow& told = sent.window.nics.front();
+  const StandingNic& nic = run.plan().nics_of(sent.host).front();
+  std::vector<LostProbe> lost;
+  for (std::uint32_t i = 0; i < told.count; ++i) {
+    const auto known = std::ranges::find(told.lost, i, &LostProbe::offset);
+    if (known != told.lost.end())
+      lost.push_back(*known);
+    else if (wanted(nic.streams[(told.first + i) % nic.streams.size()]))
+      lost.push_back({i, LostWay::there});
   }
+  told.lost = lost;
+}
 
- private:
-  const FleetRun* run_;
-  NodeId host_;
-  ChannelId blamed_;
-  std::uint32_t one_in_;
-  std::uint32_t count_ = 0;
-};
+/// One in `one_in` of the probes of a host that cross a channel is told as lost.
+auto liar(const FleetRun& run, NodeId host, ChannelId blamed, std::uint32_t one_in) {
+  return [&run, host, blamed, one_in, count = 0u](std::vector<SentWindow>& windows) mutable {
+    for (SentWindow& sent : windows)
+      if (sent.host == host)
+        tell_losses(run, sent, [&](const auto& stream) {
+          return crosses(run.plan(), stream.there, blamed) && ++count % one_in == 0;
+        });
+  };
+}
 
 TEST(HostileAgents, ALieBesideAFaultThatAllSeeNamesNothing) {
   const Fabric fabric = lab();
   FleetRun run(fabric, {.background = 1e-5, .delays = false});
   run.fleet().put({{.link = *fabric.find_link("host9--leaf3"), .loss = Fraction(0.02)}, seconds(5)});
-  run.between = Liar(run, *fabric.find_node("host6"), *fabric.find_channel("leaf2->spine1"), 50);
+  run.between = liar(run, *fabric.find_node("host6"), *fabric.find_channel("leaf2->spine1"), 50);
   run.advance(100);
   EXPECT_THAT(switches_named(fabric, run.events()), IsEmpty());
 }
@@ -77,7 +72,7 @@ TEST(HostileAgents, ALieBesideAFaultThatAllSeeNamesNothing) {
 TEST(HostileAgents, LossesThatOneAloneTellsOfAreNoHealthEither) {
   const Fabric fabric = lab();
   FleetRun run(fabric, {.delays = false});
-  run.between = Liar(run, *fabric.find_node("host6"), *fabric.find_channel("leaf2->spine1"), 50);
+  run.between = liar(run, *fabric.find_node("host6"), *fabric.find_channel("leaf2->spine1"), 50);
   run.advance(30);
   for (int second = 0; second < 30; ++second) {
     run.advance(1);
@@ -97,45 +92,23 @@ TEST(HostileAgents, LossesOfTheBackgroundAreHealth) {
 }
 
 /// Windows of others as if a host dropped one in `one_in` of their probes that came over a channel.
-class DeafResponder {
- public:
-  DeafResponder(const Fabric& fabric, const FleetRun& run, NodeId host, ChannelId blamed,
-                std::uint32_t one_in)
-      : fabric_(&fabric), run_(&run), host_(host), blamed_(blamed), one_in_(one_in) {}
-
-  void operator()(std::vector<SentWindow>& windows) {
-    for (SentWindow& sent : windows) {
-      NicWindow& told = sent.window.nics.front();
-      const StandingNic& nic = run_->plan().nics_of(sent.host).front();
-      std::vector<LostProbe> lost;
-      for (std::uint32_t i = 0; i < told.count; ++i) {
-        const auto known = std::ranges::find(told.lost, i, &LostProbe::offset);
-        const auto& stream = nic.streams[(told.first + i) % nic.streams.size()];
-        const bool is_to_it = fabric_->port(stream.peer).node == host_;
-        if (known != told.lost.end())
-          lost.push_back(*known);
-        else if (is_to_it && crosses(run_->plan(), stream.there, blamed_) && ++count_ % one_in_ == 0)
-          lost.push_back({i, LostWay::there});
-      }
-      told.lost = lost;
-    }
-  }
-
- private:
-  const Fabric* fabric_;
-  const FleetRun* run_;
-  NodeId host_;
-  ChannelId blamed_;
-  std::uint32_t one_in_;
-  std::uint32_t count_ = 0;
-};
+auto deaf_responder(const Fabric& fabric, const FleetRun& run, NodeId host, ChannelId blamed,
+                    std::uint32_t one_in) {
+  return [&fabric, &run, host, blamed, one_in, count = 0u](std::vector<SentWindow>& windows) mutable {
+    for (SentWindow& sent : windows)
+      tell_losses(run, sent, [&](const auto& stream) {
+        return fabric.port(stream.peer).node == host && crosses(run.plan(), stream.there, blamed) &&
+               ++count % one_in == 0;
+      });
+  };
+}
 
 TEST(HostileAgents, OneThatDoesNotAnswerWhatCameOverALinkHasItNotNamed) {
   const Fabric fabric = lab();
   for (const std::uint32_t one_in : {1, 10}) {
     FleetRun run(fabric, {.delays = false});
-    run.between =
-        DeafResponder(fabric, run, *fabric.find_node("host6"), *fabric.find_channel("spine1->leaf2"), one_in);
+    run.between = deaf_responder(fabric, run, *fabric.find_node("host6"),
+                                 *fabric.find_channel("spine1->leaf2"), one_in);
     run.advance(60);
     EXPECT_THAT(switches_named(fabric, run.events()), IsEmpty()) << "one in " << one_in;
     EXPECT_NE(run.state().verdict, Verdict::healthy) << "one in " << one_in;
