@@ -22,12 +22,6 @@ bool is_suspect(std::uint32_t seen, std::uint32_t late) {
   return seen >= kMin && 8 * static_cast<std::uint64_t>(late) >= 7 * static_cast<std::uint64_t>(seen);
 }
 
-bool are_one_cable(const std::vector<ChannelId>& channels) {
-  return std::ranges::all_of(channels, [&](ChannelId channel) {
-    return Fabric::link_of(channel) == Fabric::link_of(channels.front());
-  });
-}
-
 using Entries = std::vector<DelayFit::Entry>;
 
 /// The same for columns that are multiples of each other.
@@ -173,6 +167,12 @@ class Collector {
 };
 
 }  // namespace
+
+bool are_one_cable(const std::vector<ChannelId>& channels) {
+  return std::ranges::all_of(channels, [&](ChannelId channel) {
+    return Fabric::link_of(channel) == Fabric::link_of(channels.front());
+  });
+}
 
 std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows,
                                      const std::vector<std::uint32_t>& seen,
