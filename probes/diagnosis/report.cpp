@@ -51,6 +51,26 @@ void join_cables(HostFinding& into, const HostFinding& other) {
 /// Of a set so many are listed; more are of no use to anybody.
 constexpr std::size_t kMaxAlternatives = 6;
 
+/// What other traffic explains of the same channel joins it.
+template <class Finding>
+void join_to_congestion(std::vector<Finding>& findings, auto is_of_same) {
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (findings[i].cause != Cause::congestion) continue;
+    for (std::size_t j = 0; j < findings.size();) {
+      const bool explained = is_of_same(findings[i], findings[j]) &&
+                             findings[j].channel == findings[i].channel &&
+                             (findings[j].cause == Cause::delay || findings[j].cause == Cause::loss);
+      if (!explained) {
+        ++j;
+        continue;
+      }
+      append(findings[i].evidence, findings[j].evidence);
+      findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(j));
+      if (j < i) --i;
+    }
+  }
+}
+
 }  // namespace
 
 double named_from(Cause cause) {
@@ -271,21 +291,11 @@ bool Report::speaks_of(ChannelId channel) const {
 }
 
 void Report::explain_by_congestion() {
-  auto& links = diagnosis_.links;
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    if (links[i].cause != Cause::congestion) continue;
-    for (std::size_t j = 0; j < links.size();) {
-      const bool explained = links[j].link == links[i].link && links[j].channel == links[i].channel &&
-                             (links[j].cause == Cause::delay || links[j].cause == Cause::loss);
-      if (!explained) {
-        ++j;
-        continue;
-      }
-      append(links[i].evidence, links[j].evidence);
-      links.erase(links.begin() + static_cast<std::ptrdiff_t>(j));
-      if (j < i) --i;
-    }
-  }
+  join_to_congestion(diagnosis_.links,
+                     [](const LinkFinding& a, const LinkFinding& b) { return a.link == b.link; });
+  join_to_congestion(diagnosis_.hosts, [](const HostFinding& a, const HostFinding& b) {
+    return a.host == b.host && a.nic == b.nic && a.channel.has_value();
+  });
 }
 
 /// Both directions of a cable with the same fault are one finding without a direction.

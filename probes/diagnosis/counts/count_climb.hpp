@@ -8,9 +8,6 @@
 
 namespace weft::diagnosis {
 
-/// Beyond so many faults one is not swapped for another, and it is not asked what could stand in for them.
-inline constexpr std::size_t kMaxSwapped = 64;
-
 class CountClimb {
  public:
   /// `is_over`: see AssessOptions.

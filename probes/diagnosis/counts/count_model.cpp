@@ -45,6 +45,15 @@ double log_add(double a, double b) {
   return below < kNothingBeside ? high : high + std::log1p(std::exp(below));
 }
 
+/// ln of the probability that k packets lost one by one of n lie in so many runs (Wald and Wolfowitz, Annals
+/// of Mathematical Statistics 1940).
+double log_scattered(double runs, double k, double n) {
+  return log_choose(k - 1, runs - 1) + log_choose(n - k + 1, runs) - log_choose(n, k);
+}
+
+/// The same of a burst, which may have gaps: most have none, and any number is possible.
+double log_gathered(double runs) { return -std::log(runs * (runs + 1)); }
+
 std::vector<double> lost_of(const CountProblem& problem) {
   std::vector<double> lost;
   for (const Suspect& suspect : problem.suspects) lost.push_back(static_cast<double>(suspect.lost));
@@ -70,6 +79,10 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
     const double beyond = problem.beyond_drops(row);
     log_burst_.push_back(beyond > 0 ? std::log(burst_of(beyond, n - excused)) : kNoBurst);
     if (excused > 0) log_burst_.back() += log_binomial(excused, n - beyond);
+    if (problem.tells_runs(row)) {
+      log_choose_.back() += log_scattered(problem.runs[row], k, n);
+      log_burst_.back() += log_gathered(problem.runs[row]);
+    }
     const double direct = std::exp(std::min(log_choose_.back(), 700.0));
     choose_.push_back(problem.k[row] <= kDirectLosses && direct < kMaxChoose ? direct : 0.0);
   }

@@ -218,17 +218,22 @@ class Builder {
   void sum_survivors() {
     const std::size_t shares = problem_.shares.size();
     problem_.survived.assign(problem_.suspects.size() * shares, 0.0);
+    problem_.times.assign(problem_.suspects.size(), 0.0);
     if (shares == 1) {
-      for (std::size_t s = 0; s < problem_.suspects.size(); ++s)
+      for (std::size_t s = 0; s < problem_.suspects.size(); ++s) {
         problem_.survived[s] = static_cast<double>(problem_.suspects[s].sent - problem_.suspects[s].lost);
+        problem_.times[s] = problem_.suspects[s].observations;
+      }
       return;
     }
     for (std::uint32_t i = 0; i < observations_.probes.size(); ++i) {
       const Counts counts = this->counts(i);
       if (counts.n == 0) continue;
-      for (const Crossing& crossing : merged(i))
+      for (const Crossing& crossing : merged(i)) {
         problem_.survived[crossing.suspect * shares + crossing.share] +=
             static_cast<double>(counts.n - counts.k);
+        problem_.times[crossing.suspect] += problem_.shares[crossing.share];
+      }
     }
   }
 

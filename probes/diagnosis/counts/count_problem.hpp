@@ -84,6 +84,7 @@ struct CountProblem {
   std::vector<double> shares;
   /// suspects x shares: packets not lost, of the observations crossing the suspect with that share.
   std::vector<double> survived;
+  std::vector<double> times;  // by suspect: the observations that cross it, each by its share
 
   // Rows: the observations with k > 0. Where some flow lost all its packets, one over a set of paths with a
   // channel of its took one of them: see Counting::whole_flows.
@@ -104,14 +105,17 @@ struct CountProblem {
   std::uint64_t lost = 0;
 
   std::size_t row_count() const { return n.size(); }
+  /// Its losses are the fabric's, and it is known in how many runs they lie.
+  bool tells_runs(std::uint32_t row) const {
+    return runs[row] > 0 && excused[row] == 0 && packets[row] == k[row];
+  }
   double beyond_drops(std::uint32_t row) const { return k[row] - excused[row]; }
   /// Packets at which a burst may begin and harm this row: its own, and those before it that it may last
   /// from.
   double begins_of_bursts(std::uint32_t row) const { return n[row] + reach; }
   /// The same of all observations that cross a suspect, each by its share.
   double begins_of_all_bursts(std::uint32_t suspect) const {
-    const Suspect& it = suspects[suspect];
-    return exposure(suspect) * (1.0 + reach * it.observations / std::max(static_cast<double>(it.sent), 1.0));
+    return exposure(suspect) + reach * times[suspect];
   }
   /// Of being dropped by the host that a row's packets were for, of those that came to it.
   double drop_hazard(std::uint32_t row) const {

@@ -257,6 +257,12 @@ bool CountState::lose_singly(std::span<const std::uint32_t> hazards) const {
   });
 }
 
+bool CountState::lose_in_bursts(std::span<const std::uint32_t> hazards) const {
+  return !hazards.empty() && std::ranges::all_of(hazards, [this](std::uint32_t i) {
+    return model_.is_burst(i) && !is_faulty(model_.suspect_of(i));
+  });
+}
+
 bool CountState::remove_refuted() {
   std::vector<std::pair<double, std::uint32_t>> by_gain;
   for (const std::uint32_t fault : faults()) by_gain.emplace_back(refreshed(fault).gain, fault);

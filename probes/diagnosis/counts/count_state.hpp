@@ -85,6 +85,8 @@ class CountState {
   }
   /// Some there are, and none of these suspects loses packets in bursts.
   bool lose_singly(std::span<const std::uint32_t> hazards) const;
+  /// Some there are, all of them hazards of bursts, and none of these suspects loses packets one by one.
+  bool lose_in_bursts(std::span<const std::uint32_t> hazards) const;
 
   /// The faults with their hazards, for a move that is tried and taken back.
   using Kept = std::vector<std::pair<std::uint32_t, double>>;

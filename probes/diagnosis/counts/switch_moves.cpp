@@ -1,5 +1,8 @@
 #include "probes/diagnosis/counts/switch_moves.hpp"
 
+#include <map>
+#include <set>
+
 namespace weft::diagnosis {
 namespace {
 
@@ -31,6 +34,14 @@ void for_each_shift(const CountPriors::Around& around, Visit visit) {
       visit(SwitchMoves::Shifts{{&from.in, &to.out}});
       visit(SwitchMoves::Shifts{{&from.out, &to.in}});
     }
+}
+
+/// The same channels' hazards of bursts.
+CountPriors::Around moved_by(std::uint32_t suspects, CountPriors::Around around) {
+  for (auto& side : around.sides)
+    for (auto* const channels : {&side.in, &side.out})
+      for (std::uint32_t& channel : *channels) channel += suspects;
+  return around;
 }
 
 }  // namespace
@@ -96,26 +107,43 @@ std::vector<std::uint32_t> SwitchMoves::prefer_cables(std::vector<Exchange>& ope
 std::vector<Exchange> SwitchMoves::equal_shifts() {
   std::vector<Exchange> all;
   const Worth before = worth_of(state_);
-  for (const CountPriors::Around& around : state_.priors().switches)
-    for_each_shift(around, [&](const Shifts& shifts) {
-      const bool possible = std::ranges::all_of(
-          shifts, [this](const Shift& one) { return may_shift(one) && !state_.all_faulty(*one.to); });
-      if (!possible) return;
-      const Kept kept = state_.keep();
-      shift(shifts);
-      std::vector<std::uint32_t> moved;
-      for (const auto& [s, hazard] : kept)
-        if (!state_.is_faulty(s)) moved.push_back(s);
-      const auto others = state_.added_since(kept);
-      const bool of_these = std::ranges::all_of(moved, [&](std::uint32_t s) {
-        return std::ranges::any_of(shifts, [s](const Shift& one) { return one.from_has(s); });
-      });
-      if (of_these && is_as_good(worth_of(state_), before) && state_.lose_singly(moved) &&
-          state_.lose_singly(others))
-        all.push_back({moved, others});
-      state_.restore(kept);
+  for (const CountPriors::Around& around : state_.priors().switches) {
+    const auto in_bursts = moved_by(state_.model().suspects(), around);
+    std::vector<Shifts> bursts;
+    for_each_shift(in_bursts, [&](Shifts shifts) { bursts.push_back(std::move(shifts)); });
+    std::size_t at = 0;
+    for_each_shift(around, [&](Shifts shifts) {
+      // What is lost one by one there, in bursts, or both ways.
+      auto& burst = bursts[at++];
+      const auto may_not = [this](const Shift& one) { return !may_shift(one) || state_.all_faulty(*one.to); };
+      if (std::ranges::any_of(shifts, may_not)) shifts.clear();
+      if (std::ranges::none_of(burst, may_not)) shifts.insert(shifts.end(), burst.begin(), burst.end());
+      if (shifts.empty()) return;
+      if (auto found = equal_shift(shifts, before)) all.push_back(std::move(*found));
     });
+  }
   return all;
+}
+
+std::optional<Exchange> SwitchMoves::equal_shift(const Shifts& shifts, const Worth& before) {
+  const Kept kept = state_.keep();
+  shift(shifts);
+  std::set<std::uint32_t> removed, added;  // suspects
+  bool of_these = true;
+  for (const auto& [i, hazard] : kept) {
+    if (state_.is_faulty(i)) continue;
+    of_these &= std::ranges::any_of(shifts, [i](const Shift& one) { return one.from_has(i); });
+    removed.insert(state_.model().suspect_of(i));
+  }
+  for (const std::uint32_t i : state_.added_since(kept)) added.insert(state_.model().suspect_of(i));
+  const auto remains = [this](std::uint32_t s) {
+    return state_.is_faulty(s) || state_.is_faulty(s + state_.model().suspects());
+  };
+  const bool equal = of_these && is_as_good(worth_of(state_), before) && !removed.empty() && !added.empty() &&
+                     std::ranges::none_of(removed, remains);
+  state_.restore(kept);
+  if (!equal) return std::nullopt;
+  return Exchange{{removed.begin(), removed.end()}, {added.begin(), added.end()}};
 }
 
 bool SwitchMoves::pass_nothing(std::span<const std::uint32_t> hazards) const {
@@ -243,8 +271,44 @@ bool SwitchMoves::merge_into_cables(const CountPriors::Around& around) {
   return merged;
 }
 
+/// The rows that a fault explains more of than all others together.
+std::vector<std::uint32_t> SwitchMoves::rows_by(std::uint32_t fault) const {
+  const CountModel& model = state_.model();
+  std::vector<std::uint32_t> rows;
+  for (const auto& cell : state_.problem().rows_of(model.suspect_of(fault))) {
+    const double all = model.is_burst(fault) ? model.row_burst(cell.index) : model.row_hazard(cell.index);
+    if (2 * model.hazard(fault) * state_.problem().shares[cell.share] > all) rows.push_back(cell.index);
+  }
+  return rows;
+}
+
+/// A channel in the place of several faults of which it crosses every row: beside them it gains nothing, and
+/// in the place of one alone perhaps not enough.
+bool SwitchMoves::merge_covered() {
+  const auto faults = state_.faults();
+  if (faults.size() < 2 || faults.size() > kMaxSwapped) return false;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> covered;  // by hazard
+  for (const std::uint32_t fault : faults) {
+    const auto rows = rows_by(fault);
+    std::map<std::uint32_t, std::size_t> crossed;
+    for (const std::uint32_t row : rows)
+      for (const auto& cell : state_.problem().suspects_of(row)) ++crossed[cell.index];
+    const std::uint32_t own = state_.model().suspect_of(fault);
+    for (const auto& [suspect, count] : crossed)
+      if (count == rows.size() && suspect != own && state_.problem().suspects[suspect].is_channel())
+        covered[suspect + (fault - own)].push_back(fault);
+  }
+  bool merged = false;
+  for (const auto& [hazard, those] : covered) {
+    if (those.size() < 2 || state_.is_faulty(hazard) || state_.forbidden()[state_.model().suspect_of(hazard)])
+      continue;
+    merged |= try_merge(those, {hazard});
+  }
+  return merged;
+}
+
 bool SwitchMoves::shift_all() {
-  bool shifted = false;
+  bool shifted = merge_covered();
   for (const CountPriors::Around& around : state_.priors().switches) {
     for_each_shift(around, [&](const Shifts& shifts) {
       const Shift& first = shifts.front();

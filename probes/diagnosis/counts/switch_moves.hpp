@@ -1,5 +1,6 @@
-// Moves of the search around a switch: what channels into it lose may as well be lost by those out of it, by
-// one cable beside them, or by the switch as a whole.
+// Moves of the search that put several faults in the place of others at once: what channels into a switch
+// lose may as well be lost by those out of it, by one cable beside them, or by the switch as a whole; and
+// what several lose one by one, by a channel that all of it crosses.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,9 @@
 #include "probes/diagnosis/counts/count_state.hpp"
 
 namespace weft::diagnosis {
+
+/// Beyond so many faults one is not swapped for another, and it is not asked what could stand in for them.
+inline constexpr std::size_t kMaxSwapped = 64;
 
 /// Faults that may be replaced by others: those explain the same. Suspects, ascending; never empty.
 struct Exchange {
@@ -61,10 +65,13 @@ class SwitchMoves {
     double fits = 0;  // nats, more than with the switch
     std::vector<std::uint32_t> cables;
   };
+  std::optional<Exchange> equal_shift(const Shifts& shifts, const Worth& before);
   void note_instead(std::uint32_t itself, std::vector<Instead> instead, std::vector<Exchange>& open) const;
   std::vector<std::vector<std::uint32_t>> cables_for(const CountPriors::Around& around) const;
   bool pass_nothing(std::span<const std::uint32_t> hazards) const;
   void join_in_series(const CountPriors::Around::Side& side);
+  std::vector<std::uint32_t> rows_by(std::uint32_t fault) const;
+  bool merge_covered();
   bool may_shift(const Shift& one) const;
   void shift(const Shifts& shifts);
   bool try_shift(const Shifts& shifts);

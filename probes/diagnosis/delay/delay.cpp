@@ -236,13 +236,18 @@ class DelaySearch {
         fmt::format("round trips over it take {} longer{} than healthy ones of their length ({} round trips)",
                     in_words(active.shift), holds_both_ways(options) ? ", both ways together," : "",
                     cause.column.entries.size()));
-    // The first option is the one whose column was fitted.
-    for (const ChannelId channel : cause.options.front()) {
+    for (const ChannelId channel : cause.options.front()) {  // of the column that was fitted
       shift_[channel.value()] += active.shift;
       open_[channel.value()] = options.size() > 1 || probability < named_from(Cause::delay);
     }
-    put(std::move(options), found);
-    report_.add(std::move(found));
+    if (options.size() > 1 || !are_one_cable(options.front())) {
+      put(std::move(options), found);
+      return report_.add(std::move(found));
+    }
+    for (const ChannelId channel : options.front()) {  // both ways are late, each by as much
+      found.channels = {channel};
+      report_.add(found);
+    }
   }
 
   /// Every round trip over one of these channels crosses the other direction of its cable too.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFaultyChannels = 4.0;  // prior number in a fabric
 constexpr double kRareSide = 4.6;        // nats: of a hundred faults one is of a whole side of a switch
-constexpr std::uint32_t kMin = 3;        // round trips over a channel, to speak of a shift
+constexpr std::uint32_t kMin = 2;        // round trips over a channel: of one alone it may be a whim
 // Sides of a switch: by the tier of its peers, all, or the parallel cables to one peer.
 constexpr int kToAll = 1000;
 constexpr int kToOneNode = 1001;
@@ -56,7 +56,7 @@ class Collector {
     add_shared();
     // A side that nothing else imitates is no more than its cables one by one.
     std::erase_if(causes_, [](const DelayCause& cause) {
-      return !cause.shared && cause.options.size() == 1 && cause.options.front().size() > 1;
+      return !cause.shared && cause.options.size() == 1 && !are_one_cable(cause.options.front());
     });
     return std::move(causes_);
   }
@@ -167,6 +167,12 @@ class Collector {
 };
 
 }  // namespace
+
+bool are_one_cable(const std::vector<ChannelId>& channels) {
+  return std::ranges::all_of(channels, [&](ChannelId channel) {
+    return Fabric::link_of(channel) == Fabric::link_of(channels.front());
+  });
+}
 
 std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows,
                                      const std::vector<std::uint32_t>& seen,

@@ -31,6 +31,9 @@ std::vector<DelayCause> delay_causes(const Fabric& fabric, const DelayRows& rows
                                      const std::vector<std::uint32_t>& seen,
                                      const std::vector<std::uint32_t>& late);
 
+/// Whether all belong to one cable: either way of it, or both.
+bool are_one_cable(const std::vector<ChannelId>& channels);
+
 /// To the options of each cause at work whose channels another one at work has too: its sides. Two channels
 /// late by different times are then no rarer than two equal ones and a third.
 void list_sides(std::vector<DelayCause>& causes, const std::vector<std::uint32_t>& at_work);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "topology/base/cholesky.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft::diagnosis {
@@ -18,7 +19,9 @@ constexpr int kAbsoluteSteps = 6;  // of least absolute residuals, which any sta
 constexpr int kNearSteps = 3;      // from a solution of nearly the same causes
 constexpr int kStudentSteps = 3;
 constexpr int kJointSteps = 12;
+constexpr int kSparseSteps = 96;
 constexpr int kJointSweeps = 12;
+constexpr double kCheaper = 0.93;  // what a shift costs, from step to step: a thousandth at the end
 constexpr int kMaxMoves = 200;
 constexpr std::size_t kAdds = 6;
 constexpr std::size_t kSwaps = 4;
@@ -28,29 +31,6 @@ constexpr double kUnlikely = 7.0;   // nats: a rival of such odds against it is 
 constexpr double kImitated = 0.95;  // of a column by the others: then it can take over from them
 constexpr double kPart = 1e-3;      // of a column in a mixture: less is none
 constexpr double kNothing = 5.0;    // standard errors
-
-/// The symmetric positive definite n by n `matrix` becomes its Cholesky factor.
-void factorise(std::vector<double>& matrix, std::size_t n) {
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t k = 0; k < j; ++k)
-      for (std::size_t i = j; i < n; ++i) matrix[i * n + j] -= matrix[i * n + k] * matrix[j * n + k];
-    const double pivot = std::sqrt(std::max(matrix[j * n + j], 1e-300));
-    for (std::size_t i = j; i < n; ++i) matrix[i * n + j] /= pivot;
-  }
-}
-
-/// Solves matrix x = right for a factorised matrix; `right` becomes x.
-void solve_factorised(const std::vector<double>& matrix, std::vector<double>& right) {
-  const std::size_t n = right.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) right[i] -= matrix[i * n + k] * right[k];
-    right[i] /= matrix[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k * n + i] * right[k];
-    right[i] /= matrix[i * n + i];
-  }
-}
 
 std::vector<std::uint32_t> with(std::vector<std::uint32_t> support, std::uint32_t column) {
   support.insert(std::ranges::lower_bound(support, column), column);
@@ -190,12 +170,23 @@ void DelayFit::judge(Solution& solution, const std::vector<double>& weights) con
   }
 }
 
-/// The shifts of all candidates, none negative, that leave the least absolute residuals.
-std::vector<std::uint32_t> DelayFit::all_at_once() const {
+/// The shifts of all candidates, none negative, that leave the least absolute residuals; `sparse`: of several
+/// such about the least sum, one cause of many rows rather than many that add up to it. What a shift costs
+/// falls from where none pays (as in homotopies of the lasso: Osborne, Presnell, Turlach, IMA J. Numer. Anal.
+/// 2000).
+std::vector<std::uint32_t> DelayFit::all_at_once(bool sparse) const {
   auto left = late_;
   std::vector<double> shifts(columns_.size(), 0.0);
   std::vector<double> weights(late_.size());
-  for (int step = 0; step < kJointSteps; ++step) {
+  double price = 0;
+  for (const Column& column : columns_) {
+    if (!sparse) break;
+    double gain = 0;
+    for (const Entry& entry : column.entries) gain += entry.weight / noise_[entry.row];
+    price = std::max(price, gain);
+  }
+  for (int step = 0; step < (sparse ? kSparseSteps : kJointSteps); ++step) {
+    price *= kCheaper;
     for (std::size_t i = 0; i < left.size(); ++i)
       weights[i] = 1.0 / (noise_[i] * std::max(std::abs(left[i]), noise_[i]));
     for (int sweep = 0; sweep < kJointSweeps; ++sweep)
@@ -205,7 +196,7 @@ std::vector<std::uint32_t> DelayFit::all_at_once() const {
           slope += weights[entry.row] * entry.weight * left[entry.row];
           curve += weights[entry.row] * entry.weight * entry.weight;
         }
-        const double move = std::max(slope / curve, -shifts[c]);
+        const double move = std::max((slope - price) / curve, -shifts[c]);
         if (move == 0) continue;
         shifts[c] += move;
         for (const Entry& entry : columns_[c].entries) left[entry.row] -= entry.weight * move;
@@ -387,8 +378,8 @@ DelayFit::Active DelayFit::rivals_of(const Solution& solution, const std::vector
 
 std::vector<DelayFit::Active> DelayFit::solve() const {
   Solution best = improve({});
-  Solution pruned = improve(all_at_once());
-  if (pruned.score > best.score) best = std::move(pruned);
+  for (const bool sparse : {false, true})
+    if (Solution pruned = improve(all_at_once(sparse)); pruned.score > best.score) best = std::move(pruned);
   const auto turns = pivots(best);
   std::vector<Active> actives;
   for (std::size_t s = 0; s < best.support.size(); ++s) actives.push_back(rivals_of(best, turns, s));

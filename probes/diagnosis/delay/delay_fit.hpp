@@ -63,7 +63,7 @@ class DelayFit {
                                     const std::vector<double>& weights) const;
   void solve_weighted(Solution& solution, const std::vector<double>& weights) const;
   void judge(Solution& solution, const std::vector<double>& weights) const;
-  std::vector<std::uint32_t> all_at_once() const;
+  std::vector<std::uint32_t> all_at_once(bool sparse) const;
   /// Columns outside `support` by how much of `residual` they would explain, most first.
   std::vector<std::uint32_t> promising(const std::vector<std::uint32_t>& support,
                                        const std::vector<double>& residual, std::size_t most) const;
