@@ -16,17 +16,20 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 constexpr int kMinDaysBack = 1, kUsualDaysBack = 7, kMaxDaysBack = 60;
-constexpr std::array<Command, 3> kWords{{
+constexpr std::array<Command, 4> kWords{{
     {"check", "which ports have which counters, and what belongs to no port", counters_check_command,
      counters_check_options},
     {"degrading", "ports whose corrected errors rise towards loss", counters_degrading_command,
      counters_degrading_options},
+    {"nic", "what the NICs of this host count, and the modules in them", counters_nic_command,
+     counters_nic_options},
     {"pauses", "who began the pause frames of a fabric", counters_pauses_command, counters_pauses_options},
 }};
 constexpr const char* kExamples =
     "  weft counters check --fabric cluster.yaml --prometheus http://prometheus:9090\n"
     "  weft counters check --fabric cluster.yaml --counters counters.jsonl\n"
     "  weft counters degrading --fabric cluster.yaml --counters counters.jsonl\n"
+    "  weft counters nic -o json >> counters.jsonl\n"
     "  weft counters pauses --fabric cluster.yaml --counters counters.jsonl\n";
 
 /// A fabric and where its counters are read.

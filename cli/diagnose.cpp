@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/output_files.hpp"
 #include "cli/read_observations.hpp"
+#include "cli/repair_advice.hpp"
 #include "cli/stamp.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/verdict_output.hpp"
@@ -63,15 +64,14 @@ Result<counters::GuidOfLid> lids_of(const std::string& dump) {
 }
 
 /// What port counters tell beside the observations: those of RoCE as counts, those that InfiniBand's programs
-/// printed as signs.
-Result<void> add_counters(const po::variables_map& values, const files::FabricFile& read,
-                          Observations& into) {
+/// printed as signs; the table takes those of RoCE, too.
+Result<void> add_counters(const po::variables_map& values, const files::FabricFile& read, Observations& into,
+                          counters::CounterTable& table) {
   const Fabric& fabric = read.fabric;
   if (fabric.kind() == FabricKind::roce || values.count("prometheus")) {
     // Of a fabric file, what it says of a live fabric: not of what observations in a file are held against.
     WEFT_TRY(const auto source, CounterSource::open(values, {}));
     if (!source.is_there()) return {};
-    counters::CounterTable table;
     WEFT_TRY_VOID(source.read(fabric, table));
     into.counts = counted(fabric, table);
     return {};
@@ -150,15 +150,17 @@ Result<int> run(const po::variables_map& values) {
     WEFT_TRY(auto observed, read_observations(fabric.fabric, *lines));
     read = std::move(observed);
   }
-  WEFT_TRY_VOID(add_counters(values, fabric, read.observations));
+  counters::CounterTable counters;
+  WEFT_TRY_VOID(add_counters(values, fabric, read.observations, counters));
   const auto parsed = Clock::now();
   Diagnosis diagnosis = diagnosis::diagnose(fabric.fabric, read.observations, tolerance);
   const auto done = Clock::now();
   WEFT_TRY_VOID(set_coverage(values, fabric.fabric, read, detect, diagnosis));
-  const auto document = diagnosis_document(
+  auto document = diagnosis_document(
       fabric.fabric, diagnosis,
       run_report(read.observations, {{"reading", parsed - began}, {"diagnosing", done - parsed}}),
       stamp_now());
+  add_repair_advice(fabric.fabric, counters, document);
   print_diagnosis(values, document);
   return exit_status(diagnosis.verdict);
 }

@@ -115,6 +115,8 @@ class SweepCounters {
     return counters;
   }
   void read_before(const Fabric& fabric) { say(source_.read_before(fabric, table_)); }
+  /// What was read, for what else is made of it.
+  counters::CounterTable& table() { return table_; }
   void note(const Fabric& fabric, session::Sweep& sweep) {
     if (!source_.is_there()) return;
     say(source_.read(fabric, table_));
@@ -179,7 +181,7 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   if (interrupt.happened()) return answer_interrupted(values, fabric, sweep, progress, interrupt.token());
   if (!done) return report(done.error());
   counters->note(fabric, sweep);
-  return answer(values, fabric, sweep, progress, interrupt.token());
+  return answer(values, fabric, sweep, progress, interrupt.token(), &counters->table());
 }
 
 /// How agents would be started on a cluster, and where they would reach this machine.
@@ -242,7 +244,7 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
   if (!done) return report(done.error());
   report_strangers(file.fabric, sweep.learner());
   counters->note(file.fabric, sweep);
-  return answer(values, file.fabric, sweep, progress, interrupt.token());
+  return answer(values, file.fabric, sweep, progress, interrupt.token(), &counters->table());
 }
 
 /// A lab or a fabric, not both; a list of hosts says nothing of the cables between them.

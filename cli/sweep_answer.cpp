@@ -12,6 +12,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output_files.hpp"
+#include "cli/repair_advice.hpp"
 #include "cli/stamp.hpp"
 #include "cli/verdict_output.hpp"
 #include "probes/run/agent_options.hpp"
@@ -85,7 +86,7 @@ Result<void> check_answer_options(const po::variables_map& values) {
 }
 
 int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
-           ProgressLine& progress, std::stop_token stop) {
+           ProgressLine& progress, std::stop_token stop, counters::CounterTable* counters) {
   const files::DocumentStamp stamp = stamp_now();
   progress.show({"diagnosing", 0, 1, session::RunPart{1, 1}});
   const session::SweepReport report = sweep.finish();
@@ -94,6 +95,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
       diagnosis_document(fabric, report.diagnosis,
                          {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);
   if (const auto& chosen = sweep.engine()) document.run.engine = engine_report(values, *chosen);
+  if (counters != nullptr) add_repair_advice(fabric, *counters, document);
   if (has_news(sweep.flows()))
     document.flows = files::flows_report(fabric, sweep.observations().paths, sweep.flows());
   progress.clear();

@@ -5,6 +5,7 @@
 
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
+#include "collectors/counters/counter_series.hpp"
 #include "probes/session/sweep.hpp"
 
 namespace weft::cli {
@@ -14,9 +15,10 @@ void add_answer_options(po::options_description& options);
 Result<void> check_answer_options(const po::variables_map& values);
 
 /// Prints the answer and writes the files that were asked for; the exit status of the verdict, or of a user
-/// who asked for the end while it was diagnosed.
+/// who asked for the end while it was diagnosed. `counters`: of the ports, where they were read: what to
+/// mend.
 int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,
-           ProgressLine& progress, std::stop_token stop);
+           ProgressLine& progress, std::stop_token stop, counters::CounterTable* counters = nullptr);
 
 /// Of a run that the user ended: what is known by then, diagnosed at once; nothing where no probe has told
 /// yet. The exit status of one who asked for the end.

@@ -1,5 +1,6 @@
 #include "collectors/counters/counter_file.hpp"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -53,14 +54,45 @@ Result<void> take_place(const JsonView& line, Place& into) {
   return {};
 }
 
+constexpr std::size_t kMaxLanes = 16;
+
+/// Values by lane, null where a lane has none.
+Result<void> take_lanes(const JsonView& module, std::string_view key, std::optional<double> ModuleLane::*into,
+                        std::vector<ModuleLane>& lanes) {
+  const auto values = module.find(key);
+  if (!values) return {};
+  WEFT_TRY(const auto size, values->size());
+  if (size > kMaxLanes) return values->error("expected at most {} lanes", kMaxLanes);
+  lanes.resize(std::max(lanes.size(), size));
+  for (std::size_t i = 0; i < size; ++i) {
+    const JsonView value = values->at(i);
+    if (value.shown() == "null") continue;
+    WEFT_TRY(const auto number, value.number());
+    if (!(number >= 0 && number < 1e6)) return value.error("expected a number from 0 to 1,000,000");
+    lanes[i].*into = number;
+  }
+  return {};
+}
+
+Result<ModuleState> module_of(const JsonView& view) {
+  ModuleState state;
+  WEFT_TRY_VOID(in_turn([&] { return take_text(view, "form", state.form); },
+                        [&] { return take_text(view, "part", state.part); },
+                        [&] { return take_text(view, "serial", state.serial); },
+                        [&] { return take_lanes(view, "rx_mw", &ModuleLane::rx_mw, state.lanes); },
+                        [&] { return take_lanes(view, "tx_mw", &ModuleLane::tx_mw, state.lanes); },
+                        [&] { return take_lanes(view, "bias_ma", &ModuleLane::bias_ma, state.lanes); }));
+  if (const auto celsius = view.find("celsius")) {
+    WEFT_TRY(state.celsius, celsius->number());
+  }
+  return state;
+}
+
 class Reader {
  public:
   Reader(const Fabric& fabric, std::string_view name, std::string_view node, Nanoseconds now,
          CounterTable& into)
-      : fabric_(fabric), into_(into), name_(name), latest_(now + kClocksApart) {
-    usual_.source = name;
-    usual_.node = node;
-  }
+      : fabric_(fabric), into_(into), name_(name), node_(node), latest_(now + kClocksApart) {}
 
   Result<void> read(std::string_view text) {
     std::size_t number = 0;
@@ -91,9 +123,11 @@ class Reader {
     WEFT_TRY_VOID(check_json_limits(text, kLineLimits));
     WEFT_TRY(const auto value, files::parse_json(text, "a line"));
     const JsonView line(value, "a line");
-    if (!has_schema_) {
+    // Files put one behind the other: each begins with its own.
+    if (!has_schema_ || line.find("schema")) {
       WEFT_TRY_VOID(check_schema(line, kCounterSchema));
       has_schema_ = true;
+      usual_ = Place{.source = name_, .node = node_, .port = {}, .epoch = {}};
       WEFT_TRY_VOID(take_place(line, usual_));
       if (!line.find("counters")) return {};
     }
@@ -112,6 +146,7 @@ class Reader {
     if (!port) return into_.unplaced.add(port.error().message), Result<void>();
     const auto source = into_.source(place.source), exporter = into_.exporter(place.source);
     const auto epoch = into_.epoch(place.epoch);
+    WEFT_TRY_VOID(take_module(line, *port, *place.at));
     for (const auto& member : value["counters"].items()) {
       const auto key = parse_counter_key(member.key());
       if (!key) {
@@ -129,6 +164,21 @@ class Reader {
     return {};
   }
 
+  /// What `weft counters nic` tells of the module beside the counters.
+  Result<void> take_module(const JsonView& line, PortId port, Nanoseconds at) {
+    const auto module = line.find("module");
+    if (!module) return {};
+    WEFT_TRY(auto state, module_of(*module));
+    auto& known = into_.modules[port];
+    const bool is_other =
+        !known.state.serial.empty() && !state.serial.empty() && known.state.serial != state.serial;
+    known.changed = known.changed || is_other;
+    if (at < known.at) return {};
+    known.at = at;
+    known.state = std::move(state);
+    return {};
+  }
+
   /// The names of a port repeat with each time.
   Result<PortId> port_of(const Place& place) {
     const auto [found, is_new] = ports_.try_emplace({place.node, place.port}, PortId(0));
@@ -143,7 +193,7 @@ class Reader {
 
   const Fabric& fabric_;
   CounterTable& into_;
-  std::string name_;
+  std::string name_, node_;
   Nanoseconds latest_;
   Place usual_;
   std::map<std::pair<std::string, std::string>, Result<PortId>> ports_;

@@ -1,6 +1,7 @@
 // weft.counters/1 (docs/counters.md): readings of port counters as JSON Lines, the form that a site's own
 // script writes. The first line says the schema; its other members hold for every line that has none of its
-// own. A line is a port at a time. What nobody vouches for: a line that cannot be used is a remark.
+// own, until another line says the schema. A line is a port at a time. What nobody vouches for: a line that
+// cannot be used is a remark.
 #pragma once
 
 #include <string>

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <span>
 
+#include "topology/findings/codewords.hpp"
+
 namespace weft::counters {
 namespace {
 
 using enum PortCounter;
 
-/// A frame of 4,096 bytes and its headers lies in seven or eight codewords of 5,120 bits; 100 to 800 Gb/s
-/// interleave two or four (802.3 clauses 119, 172), and short frames lie in one.
-constexpr CounterGain kCodewordGain{.frames_per_error = 8, .spread = 0.7};
 /// Sums of a device have other parts beside (too long, no buffer).
 constexpr CounterGain kSumGain{.frames_per_error = 1, .spread = 0.7};
 

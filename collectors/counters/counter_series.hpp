@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collectors/counters/port_counter.hpp"
+#include "topology/findings/nic_reading.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::counters {
@@ -49,6 +50,13 @@ struct Remarks {
   void add(std::string_view remark);
 };
 
+/// The module in a port, as its newest reading tells.
+struct PortModule {
+  Nanoseconds at{};
+  ModuleState state;
+  bool changed = false;  // another serial before
+};
+
 class CounterTable {
  public:
   /// More points than that are refused: 24 bytes each. 147,456 ports have 25 counters, 10 times each.
@@ -72,6 +80,7 @@ class CounterTable {
   /// The series in the order of port, source, counter: those of one port by one source stand side by side.
   void sort();
 
+  std::map<PortId, PortModule> modules;
   Remarks unplaced;  // series that no port of the fabric has
   Remarks doubled;   // two for one counter of one port
   Remarks refused;   // values and lines that cannot be

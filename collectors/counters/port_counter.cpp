@@ -6,6 +6,7 @@
 #include <array>
 
 #include "topology/base/whole_number.hpp"
+#include "topology/findings/codewords.hpp"
 
 namespace weft::counters {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 constexpr std::uint8_t kMaxLane = 7;  // 8 lanes of 800 Gb/s; 8 priorities (802.1Q)
 constexpr std::uint8_t kMaxBin = 31;  // 16 bins of RS(544,514), and room
 constexpr double kBitsOfFrame = (64 + 20) * 8;
-constexpr double kBitsOfCodeword = 5120;
 
 constexpr std::array<PortCounterFacts, kPortCounters> kFacts{{
     {.name = "fec_codewords",

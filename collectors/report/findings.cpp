@@ -77,6 +77,30 @@ bool tell_of_miswiring(const std::vector<std::string>& evidence) {
   return std::ranges::any_of(evidence, [](const std::string& line) { return line.ends_with(kMiswired); });
 }
 
+constexpr double kWorthATry = 0.05;  // what is less likely is not said
+
+/// "clean the connector at leaf4/p6 (.83), else replace the module at leaf4/p6 (.12)". Where dirt may be at
+/// either end, both are cleaned at once.
+std::string repair_words(const files::LinkReport& finding) {
+  std::string words;
+  std::size_t said = 0;
+  const auto& all = finding.repair;
+  for (std::size_t i = 0; i < all.size() && said < 2; ++i, ++said) {
+    double probability = all[i].probability;
+    std::string port = all[i].port.value_or("");
+    const bool either = all[i].cause == RepairCause::dirty_connector && i + 1 < all.size() &&
+                        all[i + 1].cause == all[i].cause && all[i + 1].probability > probability / 2;
+    if (either) {
+      probability += all[++i].probability;
+      port += " and at " + all[i].port.value_or("");
+    }
+    if (said == 1 && probability < kWorthATry) break;
+    words += fmt::format("{}{} ({})", said == 0 ? "" : ", else ", repair_text(all[i].cause, port),
+                         probability > 0.99 ? ">.99" : fmt::format("{:.2f}", probability).substr(1));
+  }
+  return words;
+}
+
 Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
   Entry entry{.what = finding.from ? fmt::format("{} (from {})", finding.link, *finding.from) : finding.link,
               .subject = finding.link,
@@ -97,7 +121,10 @@ Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
     entry.ports = ports_of(entry.trouble);
     if (finding.ends->kind == files::LinkClass::host_leaf) entry.trouble.place = Place::host_cable;
   }
+  entry.trouble.repair = repair_words(finding);
   put_rhythm(entry, finding.intermittent);
+  if (!finding.repair_missing.empty())
+    entry.lines.push_back("not known, and would tell what to mend: " + joined(finding.repair_missing, ", "));
   return entry;
 }
 

@@ -29,8 +29,10 @@ std::string avoid(const Trouble& trouble) {
 
 std::string reseat_and_replace(const Trouble& trouble) {
   const std::string work =
-      fmt::format("clean and reseat {}, then replace {}", ends(trouble),
-                  trouble.place == Place::host_cable ? "the cable, then the NIC" : "the cable");
+      trouble.repair.empty()
+          ? fmt::format("clean and reseat {}, then replace {}", ends(trouble),
+                        trouble.place == Place::host_cable ? "the cable, then the NIC" : "the cable")
+          : trouble.repair;
   return trouble.shuts ? fmt::format("{}; {}", avoid(trouble), work)
                        : fmt::format("{}; until then {}", work, avoid(trouble));
 }

@@ -21,6 +21,9 @@ struct Trouble {
   bool one_way = false;  // only packets from `a` to `b` suffer
   bool shuts = false;    // bad enough that routes leave it before anything else is done
   bool comes_and_goes = false;
+  /// What is broken, as probabilities say: "clean the connector at leaf4/p6 (.83), else ..."; empty: not
+  /// known.
+  std::string repair = {};
   bool miswired = false;  // not bad, but elsewhere than the fabric file has it
 };
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 
+#include "collectors/counters/nic_names.hpp"
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/engine/dpdk/dpdk_engine.hpp"
 #include "probes/engine/raw/raw_engine.hpp"
@@ -14,6 +15,7 @@
 #include "probes/run/agents.hpp"
 #include "topology/base/check.hpp"
 #include "topology/host/near_cpus.hpp"
+#include "topology/host/nic_reader.hpp"
 #include "topology/host/rdma_counters.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/model/infiniband.hpp"
@@ -67,9 +69,18 @@ Result<nic::HostNic> raw_nic(const std::vector<session::NicReport>& nics,
   return nic::HostNic{.interface = interface, .address = nic.address, .traffic_class = packets.traffic_class};
 }
 
-/// What the RDMA device of an interface counts, where it has one.
+/// What the interface counts, by weft's own names, and its RDMA device, where it has one, by the device's.
 std::function<std::optional<NicCounters>()> counters_of(const std::string& interface) {
-  return [interface] { return host::rdma_counters("/sys", interface, os::steady_now()); };
+  return [interface]() -> std::optional<NicCounters> {
+    auto read = host::rdma_counters("/sys", interface, os::steady_now());
+    const auto counts = counters::nic_counts(host::read_nic("/sys", interface, false));
+    // What tells nothing of its cable (a virtual one) is no news.
+    const auto is_error = [](const auto& count) { return counters::facts(count.first.counter).is_error; };
+    if (std::ranges::none_of(counts, is_error)) return read;
+    if (!read) read = NicCounters{interface, 1, os::steady_now(), {}};
+    for (const auto& [key, count] : counts) read->values.emplace(to_string(key), count.value);
+    return read;
+  };
 }
 
 }  // namespace

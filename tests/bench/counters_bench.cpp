@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
                                             {"contradicted", weft::bench::counters::measure_contradicted},
                                             {"false_exporter", weft::bench::counters::measure_false_exporter},
                                             {"warn", weft::bench::counters::measure_warnings},
-                                            {"pauses", weft::bench::counters::measure_pauses}};
+                                            {"pauses", weft::bench::counters::measure_pauses},
+                                            {"repair", weft::bench::counters::measure_repair}};
   return weft::bench::run_pieces("counters", kPieces, argc, argv);
 }

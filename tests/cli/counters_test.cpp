@@ -312,6 +312,61 @@ TEST(DiagnoseWithCounters, ErrorsOfEachMinuteByTwoSourcesNameAndThoseOfOneMinute
   }
 }
 
+TEST(CountersNic, ReadsWhatThisHostHasAndSaysWhatItHasNot) {
+  const auto shown = call(counters_nic_command, {"lo", "--no-module"});
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("frames_in"));
+  EXPECT_THAT(shown.out, HasSubstr("not read: FEC: the driver does not tell"));
+  const auto lines = call(counters_nic_command, {"lo", "-o", "json"});
+  EXPECT_TRUE(
+      nlohmann::json::parse(lines.out.substr(lines.out.find('\n') + 1))["counters"].contains("frames_in"))
+      << lines.out;
+  EXPECT_EQ(call(counters_nic_command, {"nosuch0"}).status, 64);
+  const ScratchFile fabric(kFabric);
+  EXPECT_THAT(call(counters_nic_command, {"--fabric", fabric.path()}).err,
+              HasSubstr("no interface of this host"));
+  EXPECT_THAT(call(counters_nic_command, {"lo", "--fabric", fabric.path()}).err,
+              HasSubstr("none of its addresses is in the fabric file"));
+}
+
+/// leaf1/p3 as above by two sources, with modules at all ports of switches: `received` milliwatts there.
+std::string readings_with_modules(double received) {
+  auto text = readings(true, true);
+  for (const char* node : {"leaf1", "leaf2", "spine1", "spine2"})
+    for (int port = 1; port <= (node[0] == 'l' ? 4 : 2); ++port)
+      for (const int minute : {0, 49}) {
+        const auto name = fmt::format("{}/p{}", node, port);
+        const bool is_bad = name == "leaf1/p3";
+        text += fmt::format(R"({{"at":"2026-11-28T05:{:02}:30Z","source":"module","port":"{}","counters":)"
+                            R"({{"fec_corrected":{}}},"module":{{"part":"P","tx_mw":[1],"rx_mw":[{}]}}}})"
+                            "\n",
+                            minute, name, minute * (is_bad ? 5'000'000 : 1'000), is_bad ? received : 0.5);
+      }
+  return text;
+}
+
+TEST(DiagnoseWithCounters, SaysWhatToMendByTheLightOfBothEnds) {
+  const ScratchFile fabric(kFabric), counters(readings_with_modules(0.1)), without(readings(true, true));
+  const Arguments words{"--fabric", fabric.path(), "--counters"};
+  const auto with = [&](const ScratchFile& file, const Arguments& more) {
+    Arguments all = words;
+    all.push_back(file.path());
+    all.insert(all.end(), more.begin(), more.end());
+    return call(diagnose_command, all);
+  };
+  const auto shown = with(counters, {});
+  EXPECT_THAT(shown.out, testing::ContainsRegex("do: .*(clean the connector|replace the cable)"))
+      << shown.out;
+  EXPECT_THAT(shown.out, testing::ContainsRegex(",[ \n]+else"));
+  const auto document = with(counters, {"-o", "json"});
+  expect_matches_schema(document.out, "diagnosis");
+  const auto repair = nlohmann::json::parse(document.out)["links"][0]["repair"];
+  ASSERT_FALSE(repair["actions"].empty()) << document.out;
+  EXPECT_EQ(repair["actions"][0]["cause"], "dirty_connector");
+  EXPECT_TRUE(repair["missing"].empty());
+  EXPECT_THAT(with(without, {}).out, HasSubstr("clean and reseat")) << "nothing tells of light";
+}
+
 TEST(CounterPage, NamesEveryCounterAndEveryPreset) {
   const auto page = text_of(WEFT_SOURCE_DIR "/docs/counters.md");
   for (std::size_t i = 0; i < counters::kPortCounters; ++i)

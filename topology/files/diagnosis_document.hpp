@@ -15,6 +15,7 @@
 #include "topology/files/link_reference.hpp"
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/host_delays.hpp"
+#include "topology/findings/repair.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::files {
@@ -36,6 +37,14 @@ struct LinkReport {
     std::uint64_t lost = 0;
   };
   std::vector<Label> labels = {};  // the worst first
+  /// What to mend, the likeliest first, where counters and modules tell of it; and what does not tell.
+  struct Repair {
+    RepairCause cause = RepairCause::dirty_connector;
+    std::optional<std::string> port;  // absent: at neither end
+    double probability = 0;
+  };
+  std::vector<Repair> repair = {};
+  std::vector<std::string> repair_missing = {};
 };
 
 struct HostReport {

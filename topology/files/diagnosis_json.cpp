@@ -45,6 +45,19 @@ void put_names(JsonText& out, const std::vector<std::vector<std::string>>& lists
   });
 }
 
+void put_repair(JsonText& out, const LinkReport& report) {
+  put_key(out, "repair");
+  put(out, "{{\"actions\":");
+  put_array(out, report.repair, [&](const LinkReport::Repair& one) {
+    put(out, "{{\"cause\":\"{}\"", to_string(one.cause));
+    if (one.port) put_member(out, "port", *one.port);
+    put_member(out, "probability", one.probability);
+    put(out, "}}");
+  });
+  put_strings(out, "missing", report.repair_missing);
+  put(out, "}}");
+}
+
 void put_link(JsonText& out, const LinkReport& report) {
   put(out, "\n{{\"link\":");
   put_string(out, report.link);
@@ -64,6 +77,7 @@ void put_link(JsonText& out, const LinkReport& report) {
       put(out, ",\"label\":{},\"sent\":{},\"lost\":{}}}", label.label.value(), label.sent, label.lost);
     });
   }
+  if (!report.repair.empty()) put_repair(out, report);
   if (report.ends) put_ends(out, *report.ends);
   put(out, "}}");
 }

@@ -34,20 +34,42 @@ Result<LinkReport::Label> as_label(const JsonView& view) {
   return label;
 }
 
+Result<RepairCause> as_repair_cause(const JsonView& view) {
+  WEFT_TRY(const auto text, view.text());
+  if (const auto cause = parse_repair_cause(text)) return *cause;
+  return view.error(
+      "expected dirty_connector, damaged_fibre, weak_transmitter, bad_module or shared_component");
+}
+
+Result<LinkReport::Repair> as_repair(const JsonView& view) {
+  LinkReport::Repair one;
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "cause", one.cause, as_repair_cause); },
+                        [&] { return read_member(view, "port", one.port, as_text); },
+                        [&] { return need_member(view, "probability", one.probability, as_share); }));
+  return one;
+}
+
+Result<void> take_repair(const JsonView& view, LinkReport& link) {
+  const auto repair = view.find("repair");
+  if (!repair) return {};
+  return in_turn([&] { return read_member(*repair, "actions", link.repair, list_of(&as_repair)); },
+                 [&] { return read_member(*repair, "missing", link.repair_missing, read_texts); });
+}
+
 Result<LinkReport> as_link(const JsonView& view) {
   LinkReport link;
   const auto ends = [&](const JsonView&) { return read_ends(view, link.link); };
-  const auto done =
-      in_turn([&] { return need_member(view, "link", link.link, as_text); },
-              [&] { return read_member(view, "from", link.from, as_text); },
-              [&] { return need_member(view, "verdict", link.verdict, as_verdict); },
-              [&] { return need_member(view, "cause", link.cause, as_cause); },
-              [&] { return read_member(view, "estimate", link.estimate, as_estimate); },
-              [&] { return need_member(view, "confidence", link.confidence, as_share); },
-              [&] { return read_member(view, "evidence", link.evidence, read_texts); },
-              [&] { return read_member(view, "intermittent", link.intermittent, as_intermittence); },
-              [&] { return read_member(view, "labels", link.labels, list_of(&as_label)); },
-              [&] { return read_member(view, "a", link.ends, ends); });
+  const auto done = in_turn(
+      [&] { return need_member(view, "link", link.link, as_text); },
+      [&] { return read_member(view, "from", link.from, as_text); },
+      [&] { return need_member(view, "verdict", link.verdict, as_verdict); },
+      [&] { return need_member(view, "cause", link.cause, as_cause); },
+      [&] { return read_member(view, "estimate", link.estimate, as_estimate); },
+      [&] { return need_member(view, "confidence", link.confidence, as_share); },
+      [&] { return read_member(view, "evidence", link.evidence, read_texts); },
+      [&] { return read_member(view, "intermittent", link.intermittent, as_intermittence); },
+      [&] { return read_member(view, "labels", link.labels, list_of(&as_label)); },
+      [&] { return take_repair(view, link); }, [&] { return read_member(view, "a", link.ends, ends); });
   if (!done) return pass_on(done);
   return link;
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 
+#include "topology/host/netlink_attributes.hpp"
 #include "topology/host/nic_settings.hpp"
 #include "topology/host/sysfs_values.hpp"
 #include "topology/os/file_descriptor.hpp"
@@ -19,24 +20,6 @@ namespace {
 constexpr std::size_t kHeaders = NLMSG_HDRLEN + sizeof(dcbmsg);
 constexpr std::uint8_t kFamily = AF_UNSPEC;
 constexpr timeval kPatience{.tv_sec = 0, .tv_usec = 500'000};  // the kernel answers at once, or not at all
-
-template <class T>
-std::optional<T> value_at(ByteSpan bytes, std::size_t offset) {
-  if (bytes.size() < offset + sizeof(T)) return std::nullopt;
-  T value{};
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-
-/// Calls `visit(type, payload)` for each attribute; stops at the first that does not fit.
-template <class Visit>
-void for_each_attribute(ByteSpan bytes, Visit visit) {
-  while (const auto header = value_at<nlattr>(bytes, 0)) {
-    if (header->nla_len < NLA_HDRLEN || header->nla_len > bytes.size()) return;
-    visit(header->nla_type & NLA_TYPE_MASK, bytes.subspan(NLA_HDRLEN, header->nla_len - NLA_HDRLEN));
-    bytes = bytes.subspan(std::min<std::size_t>(NLA_ALIGN(header->nla_len), bytes.size()));
-  }
-}
 
 /// The priorities of a mask: "3", "none".
 std::string priorities(std::uint8_t mask) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "topology/findings/codewords.hpp"
 #include "topology/findings/link_signs.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -22,6 +23,14 @@ constexpr double kOddDamage = 1e-6;
 constexpr CounterGain kFramesASymbol{12e3, 0.8};
 /// A packet received with errors may have come whole (another size than it says).
 constexpr CounterGain kFramesAPacket{1, 0.3};
+
+/// Beside what its RDMA device counts, a NIC tells of its port by the names of weft (docs/counters.md). What
+/// both tell of the same errors is one count: that whose meaning a standard has.
+constexpr const char* kCodewords = "fec_codewords";
+constexpr const char* kUncorrectable = "fec_uncorrectable";
+constexpr const char* kBadFrames = "fcs_errors";
+constexpr const char* kFrames = "frames_in";
+constexpr const char* kCarrier = "link_events";
 
 constexpr std::array kLinkEvents{"link_error_recovery", "link_downed", "local_link_integrity_errors",
                                  "excessive_buffer_overrun_errors"};
@@ -66,16 +75,33 @@ class Evidence {
          .source = fmt::format("{} of {} ({})", counter, fabric_.name_of_nic(nic_.nic), nic_.device)});
   }
 
+  double of_all(const char* good, const char* bad) const {
+    return static_cast<double>(grew(good)) + static_cast<double>(grew(bad));
+  }
+
+  /// Where they are not counted, those of the link's rate; of a NIC for which nothing moved, none: its
+  /// counters may stand still.
+  double codewords(double bits) const {
+    if (nic_.grew(kCodewords)) return static_cast<double>(grew(kCodewords));
+    return grew(kFrames) > 0 || grew(kUncorrectable) > 0 ? bits / kBitsOfCodeword : 0;
+  }
+
   void weigh_cable() {
     const auto into = fabric_.channel_into(nic_.nic);
     const Bandwidth rate = fabric_.link(*fabric_.port(nic_.nic).link).rate;
-    const bool event =
-        std::ranges::any_of(kLinkEvents, [this](const char* counter) { return grew(counter) > 0; });
+    const bool event = grew(kCarrier) > 0 || std::ranges::any_of(kLinkEvents, [this](const char* counter) {
+                         return grew(counter) > 0;
+                       });
     const double bits = rate.bits_per_second() * std::chrono::duration<double>(nic_.window).count();
-    count(CounterKind::symbols, kFramesASymbol, "symbol_error", bits, event);
-    count(CounterKind::packets, kFramesAPacket, "port_rcv_errors",
-          static_cast<double>(grew("port_rcv_packets")) + static_cast<double>(grew("port_rcv_errors")),
-          event);
+    if (nic_.grew(kUncorrectable))
+      count(CounterKind::codewords, kCodewordGain, kUncorrectable, codewords(bits), event);
+    else
+      count(CounterKind::symbols, kFramesASymbol, "symbol_error", bits, event);
+    if (nic_.grew(kBadFrames))
+      count(CounterKind::frames, {}, kBadFrames, of_all(kFrames, kBadFrames), event);
+    else
+      count(CounterKind::packets, kFramesAPacket, "port_rcv_errors",
+            of_all("port_rcv_packets", "port_rcv_errors"), event);
     for (const char* counter : kLinkEvents)
       accuse(into, Cause::counter, weigh_link_events(grew(counter), nic_.window), said(counter));
   }

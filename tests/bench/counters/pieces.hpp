@@ -17,5 +17,7 @@ void measure_false_exporter(Figures& figures);
 void measure_warnings(Figures& figures);
 /// Pause frames of slow receivers, slow switches and rings in a fabric of 256 hosts: who began.
 void measure_pauses(Figures& figures);
+/// 20,000 cables of one faulty direction each, by what light does: which part is broken, and at which end.
+void measure_repair(Figures& figures);
 
 }  // namespace weft::bench::counters

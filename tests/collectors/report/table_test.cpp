@@ -53,6 +53,24 @@ TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
   EXPECT_THAT(text, HasSubstr("probing 2.5 s"));
 }
 
+TEST(DiagnosisTable, SaysWhatToMendFirstAndElseAndWhatWouldTell) {
+  auto document = lossy();
+  document.links[0].repair = {{RepairCause::dirty_connector, "leaf1/p3", 0.83},
+                              {RepairCause::weak_transmitter, "leaf1/p3", 0.12},
+                              {RepairCause::damaged_fibre, std::nullopt, 0.05}};
+  document.links[0].repair_missing = {"the module at spine2/p1"};
+  const auto text = diagnosis_table(document, {.columns = 400});
+  EXPECT_THAT(text,
+              ContainsRegex("do: clean the connector at leaf1/p3 \\(0?.83\\), else replace the module at "
+                            "leaf1/p3 \\(0?.12\\); until then shut"));
+  EXPECT_THAT(text, HasSubstr("would tell what to mend: the module at spine2/p1"));
+  document.links[0].repair = {{RepairCause::dirty_connector, "leaf1/p3", 0.4},
+                              {RepairCause::dirty_connector, "spine2/p1", 0.3},
+                              {RepairCause::damaged_fibre, std::nullopt, 0.3}};
+  EXPECT_THAT(diagnosis_table(document, {.columns = 400}),
+              HasSubstr("clean the connector at leaf1/p3 and at spine2/p1 (.70), else replace the cable"));
+}
+
 TEST(DiagnosisTable, NothingIsReplacedWhereACableIsElsewhereThanTheFileHasIt) {
   auto document = lossy();
   document.links[0].evidence = {

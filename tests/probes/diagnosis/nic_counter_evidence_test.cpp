@@ -48,6 +48,40 @@ TEST_F(NicCounterEvidence, ErrorsOfTheCableAreCountsOnTheChannelIntoTheNic) {
   EXPECT_EQ(said.counts[1].source, "port_rcv_errors of host1 (mlx5_0)");
 }
 
+TEST_F(NicCounterEvidence, WhatAStandardDefinesIsCountedOnceWhereTheRdmaDeviceTellsItToo) {
+  const auto said = say({{"symbol_error", 3},
+                         {"port_rcv_errors", 0},
+                         {"fec_uncorrectable", 1},
+                         {"fec_codewords", 0},
+                         {"fcs_errors", 0},
+                         {"frames_in", 0},
+                         {"link_events", 2}},
+                        {{"symbol_error", 80},
+                         {"port_rcv_errors", 7},
+                         {"fec_uncorrectable", 5},
+                         {"fec_codewords", 4'000'000'000},
+                         {"fcs_errors", 7},
+                         {"frames_in", 993},
+                         {"link_events", 3}});
+  ASSERT_THAT(said.counts, SizeIs(2));
+  EXPECT_EQ(said.counts[0].kind, CounterKind::codewords);
+  EXPECT_EQ(said.counts[0].errors, 4u);
+  EXPECT_EQ(said.counts[0].exposure, 4e9);
+  EXPECT_TRUE(said.counts[0].link_event);
+  EXPECT_EQ(said.counts[1].kind, CounterKind::frames);
+  EXPECT_EQ(said.counts[1].exposure, 1000);
+}
+
+TEST_F(NicCounterEvidence, CodewordsAreThoseOfTheRateWhereTheyAreNotCountedAndNoneWhereNothingMoved) {
+  const auto moved =
+      say({{"fec_uncorrectable", 0}, {"frames_in", 1}}, {{"fec_uncorrectable", 0}, {"frames_in", 9}});
+  ASSERT_THAT(moved.counts, SizeIs(1));
+  EXPECT_EQ(moved.counts[0].exposure, fabric_.rate(moved.counts[0].channel).bits_per_second() * 60 / 5120);
+  EXPECT_THAT(
+      say({{"fec_uncorrectable", 0}, {"frames_in", 9}}, {{"fec_uncorrectable", 0}, {"frames_in", 9}}).counts,
+      IsEmpty());
+}
+
 TEST_F(NicCounterEvidence, ZeroIsACountTooAndALinkThatTrainedIsSaid) {
   const auto said = say({{"symbol_error", 3}, {"link_downed", 0}}, {{"symbol_error", 3}, {"link_downed", 1}});
   ASSERT_THAT(said.counts, SizeIs(1));

@@ -1,0 +1,142 @@
+#include "topology/host/module_eeprom.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/fake_module.hpp"
+#include "tests/support/hex.hpp"
+
+namespace weft::host {
+namespace {
+
+using fakes::FakeModule;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+ModuleState state_of(const FakeModule& module) {
+  const auto state = read_module(module.reader());
+  EXPECT_TRUE(state) << (state ? "" : state.error().message);
+  return state.value_or(ModuleState());
+}
+
+// The lower memory of a Finisar QSFP28 in an Arista 7280CR3, laser of lane 1 off, as `sfputil show
+// eeprom-hexdump` printed it (github.com/sonic-net/sonic-utilities/pull/2379).
+constexpr std::string_view kFinisar =
+    "11 08 00 10 00 10 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 13 85 00 00 80 d3 00 00 00 00"
+    "00 00 32 c9 34 d9 2b b9 2f 43 00 00 0f 9f 0f 80 0f 80 00 01 36 17 34 d2 30 43 00 00 00 00 00 00"
+    "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"
+    "00 00 ff 00 00 00 00 00 00 00 00 00 00 04 08 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00";
+
+FakeModule finisar() {
+  FakeModule module(0x11);
+  module.lower = fakes::from_hex(kFinisar);
+  module.put_text(0, 148, "FINISAR CORP");
+  module.put_text(0, 168, "FCBR420");
+  module.put_text(0, 196, "X1");
+  module.sum_up(0, 128, 190, 191);
+  return module;
+}
+
+TEST(ModuleEeprom, AQsfp28TellsWarmthLightAndCurrentOfEachLane) {
+  const ModuleState state = state_of(finisar());
+  EXPECT_EQ(state.form, "QSFP28");
+  EXPECT_EQ(state.vendor, "FINISAR CORP");
+  EXPECT_EQ(state.part, "FCBR420");
+  EXPECT_EQ(state.serial, "X1");
+  EXPECT_NEAR(state.celsius.value(), 19.5, 0.05);
+  EXPECT_NEAR(state.volts.value(), 3.298, 0.001);
+  ASSERT_THAT(state.lanes, SizeIs(4));
+  EXPECT_NEAR(state.lanes[0].rx_mw.value(), 1.3001, 1e-6);
+  EXPECT_NEAR(state.lanes[0].tx_mw.value(), 0.0001, 1e-6);
+  EXPECT_EQ(state.lanes[0].bias_ma, 0);
+  EXPECT_NEAR(state.lanes[1].bias_ma.value(), 7.998, 1e-6);
+  EXPECT_NEAR(state.lanes[3].tx_mw.value(), 1.2355, 1e-6);
+}
+
+TEST(ModuleEeprom, AWrongCheckSumSaysNothingOfWhoMadeIt) {
+  FakeModule module = finisar();
+  module.put_text(0, 196, "Y2");
+  module.upper[0][168 - 128] = std::byte{'x'};
+  const ModuleState state = state_of(module);
+  EXPECT_TRUE(state.wrong_checksum);
+  EXPECT_THAT(state.serial, IsEmpty());
+  EXPECT_THAT(state.lanes, SizeIs(4));
+}
+
+TEST(ModuleEeprom, ACopperCableHasNoLightToMeasure) {
+  FakeModule module(0x11);
+  module.upper[0][147 - 128] = std::byte{0xA0};
+  module.sum_up(0, 128, 190, 191);
+  const ModuleState state = state_of(module);
+  EXPECT_TRUE(state.copper);
+  EXPECT_THAT(state.lanes, IsEmpty());
+  EXPECT_FALSE(state.celsius);
+}
+
+FakeModule osfp() {
+  FakeModule module(0x19);
+  module.put(module.lower, 14, 0x2F40);
+  module.put(module.lower, 16, 33'000);
+  module.put_text(0, 129, "NVIDIA");
+  module.put_text(0, 148, "MMS4X00-NM");
+  module.put_text(0, 166, "MT2300FT00001");
+  module.sum_up(0, 128, 221, 222);
+  module.put_byte(1, 142, 0x40);
+  module.put_byte(1, 159, 0x03);
+  module.put_byte(1, 160, 0x0F);  // bias, sent and received power; the bias is doubled
+  for (std::size_t lane = 0; lane < 8; ++lane) {
+    module.put_upper(0x11, 154 + 2 * lane, 10'000);
+    module.put_upper(0x11, 170 + 2 * lane, 20'000);
+    module.put_upper(0x11, 186 + 2 * lane, static_cast<std::uint16_t>(lane == 2 ? 0 : 5'000));
+  }
+  module.put_upper(0x20, 128, 0x0005);  // SNR of the media input, lane 1
+  module.put_upper(0x20, 130, 0x030F);  // bit error rate before FEC, lane 4
+  module.put_upper(0x20, 132, 0x0302);  // the current of a cooler: passed over
+  module.put_upper(0x24, 128, 0x1580);  // 21.5 dB
+  module.put_upper(0x24, 130, 15 << 11 | 25);
+  module.put_byte(0x2F, 128, 0);
+  return module;
+}
+
+TEST(ModuleEeprom, AnOsfpTellsEightLanesAndItsDiagnostics) {
+  const ModuleState state = state_of(osfp());
+  EXPECT_EQ(state.serial, "MT2300FT00001");
+  EXPECT_NEAR(state.celsius.value(), 47.25, 1e-9);
+  EXPECT_NEAR(state.volts.value(), 3.3, 1e-9);
+  ASSERT_THAT(state.lanes, SizeIs(8));
+  EXPECT_NEAR(state.lanes[0].bias_ma.value(), 80, 1e-9);
+  EXPECT_NEAR(state.lanes[0].rx_mw.value(), 0.5, 1e-9);
+  EXPECT_EQ(state.lanes[2].rx_mw, 0);
+  ASSERT_THAT(state.diagnostics, SizeIs(2));
+  EXPECT_EQ(state.diagnostics[0], (ModuleDiagnostic{"SNR of the media input", 1, 21.5}));
+  EXPECT_EQ(state.diagnostics[1].lane, 4);
+  EXPECT_NEAR(state.diagnostics[1].value, 2.5e-8, 1e-15);
+}
+
+TEST(ModuleEeprom, PagesThatCannotBeReadLeaveTheirValuesAbsent) {
+  FakeModule module = osfp();
+  module.upper.erase(0x11);
+  module.upper.erase(0x24);
+  const ModuleState state = state_of(module);
+  EXPECT_TRUE(state.celsius);
+  EXPECT_THAT(state.lanes, IsEmpty());
+  EXPECT_THAT(state.diagnostics, IsEmpty());
+  module.put(module.lower, 2, 0x8000);
+  EXPECT_FALSE(state_of(module).celsius) << "a flat memory has no monitors";
+}
+
+TEST(ModuleEeprom, HalfAnEepromAndOtherModulesAreErrors) {
+  FakeModule half = finisar();
+  half.lower.resize(100);
+  const FakeModule sfp(0x03);
+  EXPECT_EQ(read_module(half.reader()).error().kind, ErrorKind::invalid_input);
+  EXPECT_EQ(read_module(sfp.reader()).error().kind, ErrorKind::not_supported);
+  const auto refused = read_module([](auto, auto) -> Result<std::vector<std::byte>> {
+    return fail(ErrorKind::permission, "needs CAP_NET_ADMIN");
+  });
+  EXPECT_THAT(refused.error().message, HasSubstr("CAP_NET_ADMIN"));
+}
+
+}  // namespace
+}  // namespace weft::host

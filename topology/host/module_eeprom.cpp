@@ -1,0 +1,185 @@
+#include "topology/host/module_eeprom.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "topology/base/bytes.hpp"
+#include "topology/base/outside_text.hpp"
+
+namespace weft::host {
+namespace {
+
+using Bytes128 = std::vector<std::byte>;
+
+// Units of both standards: SFF-8636 rev 2.10a, 6.2.4 and 6.2.5; CMIS 5.2, 8.2.5 and 8.9.4.
+constexpr double kCelsius = 1.0 / 256, kVolt = 1e-4, kMilliwatt = 1e-4, kMilliampere = 2e-3;
+
+struct Form {
+  std::uint8_t identifier;  // SFF-8024, table 4-1
+  const char* name;
+  bool cmis;
+};
+constexpr std::array kForms{
+    Form{0x0C, "QSFP", false},     Form{0x0D, "QSFP+", false}, Form{0x11, "QSFP28", false},
+    Form{0x18, "QSFP-DD", true},   Form{0x19, "OSFP", true},   Form{0x1B, "DSFP", true},
+    Form{0x1E, "QSFP-CMIS", true}, Form{0x1F, "SFP-DD", true}, Form{0x20, "SFP-CMIS", true}};
+
+Result<Bytes128> half_page(const ReadHalfPage& read, std::uint8_t page, std::uint8_t offset) {
+  WEFT_TRY(auto bytes, read(page, offset));
+  if (bytes.size() < kHalfPage)
+    return fail(ErrorKind::invalid_input, "page {:#x}: {} bytes came, {} were asked for", page, bytes.size(),
+                kHalfPage);
+  bytes.resize(kHalfPage);
+  return bytes;
+}
+
+/// An upper page; addresses in it are those of the standards, from 128.
+struct Upper {
+  Bytes128 bytes;
+  std::uint8_t u8(std::size_t at) const { return load_u8(bytes, at - kHalfPage); }
+  std::uint16_t u16(std::size_t at) const { return load_be16(bytes, at - kHalfPage); }
+  std::string text(std::size_t first, std::size_t last) const {
+    std::string said;
+    for (std::size_t at = first; at <= last; ++at) said += static_cast<char>(u8(at));
+    said.erase(said.find_last_not_of(std::string_view(" \0", 2)) + 1);
+    said.erase(0, said.find_first_not_of(' '));
+    return outside_text(said);
+  }
+  bool sums_to(std::size_t first, std::size_t last, std::size_t check) const {
+    std::uint8_t sum = 0;
+    for (std::size_t at = first; at <= last; ++at) sum = static_cast<std::uint8_t>(sum + u8(at));
+    return sum == u8(check);
+  }
+};
+
+double temperature(ByteSpan bytes, std::size_t at) {
+  return static_cast<std::int16_t>(load_be16(bytes, at)) * kCelsius;
+}
+
+/// Where a value is zero and nothing says that it is measured, it is not.
+std::optional<double> measured(std::uint16_t raw, double unit, bool is_told) {
+  return raw == 0 && !is_told ? std::nullopt : std::optional(raw * unit);
+}
+
+void take_identity(const Upper& page, bool is_whole, std::size_t vendor, std::size_t part, std::size_t serial,
+                   ModuleState& into) {
+  into.wrong_checksum = !is_whole;
+  if (!is_whole) return;
+  into.vendor = page.text(vendor, vendor + 15);
+  into.part = page.text(part, part + 15);
+  into.serial = page.text(serial, serial + 15);
+}
+
+/// SFF-8636: lower memory 22 (temperature), 26 (supply), 34, 42, 50 (received power, bias, sent power of four
+/// lanes); upper page 00h 147 (technology: from Ah on copper), 148, 168, 196, 191 (sum of 128 to 190), 220
+/// (what is monitored: bit 2 sent power, bits 5 and 4 temperature and supply).
+void read_sff8636(ByteSpan lower, const Upper& page, ModuleState& into) {
+  take_identity(page, page.sums_to(128, 190, 191), 148, 168, 196, into);
+  into.copper = page.u8(147) >> 4 >= 0xA;
+  const std::uint8_t monitored = page.u8(220);
+  if (load_be16(lower, 22) != 0 || (monitored & 0x20) != 0) into.celsius = temperature(lower, 22);
+  into.volts = measured(load_be16(lower, 26), kVolt, (monitored & 0x10) != 0);
+  if (into.copper) return;
+  const bool sends =
+      std::ranges::any_of(std::array{50, 52, 54, 56}, [&](int at) { return load_be16(lower, at) != 0; }) ||
+      (monitored & 0x04) != 0;
+  for (std::size_t lane = 0; lane < 4; ++lane)
+    into.lanes.push_back(
+        {.rx_mw = load_be16(lower, 34 + 2 * lane) * kMilliwatt,
+         .tx_mw = sends ? std::optional(load_be16(lower, 50 + 2 * lane) * kMilliwatt) : std::nullopt,
+         .bias_ma = load_be16(lower, 42 + 2 * lane) * kMilliampere});
+}
+
+/// Mantissa of 11 bits, exponent of 5 with a bias of 24 (CMIS 5.2, 8.17, "F16").
+double short_float(std::uint16_t raw) { return (raw & 0x7FF) * std::pow(10.0, (raw >> 11) - 24); }
+
+struct Observable {
+  std::uint8_t type;  // CMIS 5.2, table 8-122
+  const char* name;
+  bool is_float;  // else unsigned, 1/256 dB
+};
+constexpr std::array kObservables{Observable{5, "SNR of the media input", false},
+                                  Observable{6, "SNR of the host input", false},
+                                  Observable{15, "bit error rate of the media input before FEC", true},
+                                  Observable{16, "bit error rate of the host input before FEC", true},
+                                  Observable{23, "frame error rate of the media input", true},
+                                  Observable{24, "frame error rate of the host input", true}};
+
+/// Versatile diagnostics: page 2Fh 128 has the number of groups less one; page 20h + G says in two bytes each
+/// which 64 values page 24h + G has: lane in the low half of the first, type in the second.
+void read_diagnostics(const ReadHalfPage& read, ModuleState& into) {
+  const auto control = half_page(read, 0x2F, kHalfPage);
+  if (!control) return;
+  const int groups = (load_u8(*control, 0) & 3) + 1;
+  for (int group = 0; group < groups; ++group) {
+    const auto what = half_page(read, static_cast<std::uint8_t>(0x20 + group), kHalfPage);
+    const auto values = half_page(read, static_cast<std::uint8_t>(0x24 + group), kHalfPage);
+    if (!what || !values) return;
+    for (std::size_t at = 0; at < kHalfPage; at += 2) {
+      const auto known = std::ranges::find(kObservables, load_u8(*what, at + 1), &Observable::type);
+      if (known == kObservables.end()) continue;
+      const auto raw = load_be16(*values, at);
+      ModuleDiagnostic one{.name = known->name,
+                           .lane = static_cast<std::uint8_t>((load_u8(*what, at) & 0xF) + 1),
+                           .value = known->is_float ? short_float(raw) : raw / 256.0};
+      const bool is_told = std::ranges::any_of(into.diagnostics, [&](const ModuleDiagnostic& other) {
+        return other.name == one.name && other.lane == one.lane;
+      });
+      if (!is_told) into.diagnostics.push_back(std::move(one));
+    }
+  }
+}
+
+/// CMIS: lower memory 2 (bit 7: no pages but 00h), 14 (temperature), 16 (supply), 85 (media: 3 passive
+/// copper); page 00h 129, 148, 166, 212 (technology: 0Ah to 0Fh copper), 222 (sum of 128 to 221); page 01h
+/// 142 (bit 6: versatile diagnostics), 159, 160 (monitors: bit 0 bias, 1 sent, 2 received power, bits 4 and 3
+/// the factor of the bias); page 11h 154, 170, 186 (sent power, bias, received power of eight lanes).
+void read_cmis(const ReadHalfPage& read, ByteSpan lower, const Upper& page, ModuleState& into) {
+  take_identity(page, page.sums_to(128, 221, 222), 129, 148, 166, into);
+  const std::uint8_t technology = page.u8(212);
+  into.copper = load_u8(lower, 85) == 3 || (technology >= 0x0A && technology <= 0x0F);
+  const bool is_flat = (load_u8(lower, 2) & 0x80) != 0;
+  if (is_flat) return;  // CMIS 5.2, 8.2: such a module has no monitors
+  const auto told = half_page(read, 0x01, kHalfPage);
+  if (!told) return;
+  const Upper advertised{*told};
+  if ((advertised.u8(159) & 1) != 0) into.celsius = temperature(lower, 14);
+  if ((advertised.u8(159) & 2) != 0) into.volts = load_be16(lower, 16) * kVolt;
+  const auto lanes = half_page(read, 0x11, kHalfPage);
+  const std::uint8_t monitors = advertised.u8(160);
+  if (lanes && !into.copper && (monitors & 7) != 0) {
+    const Upper of{*lanes};
+    const int factor = monitors >> 3 & 3;  // 3 is reserved
+    const double bias = kMilliampere * (factor < 3 ? 1 << factor : 1);
+    for (std::size_t lane = 0; lane < 8; ++lane) {
+      ModuleLane& one = into.lanes.emplace_back();
+      if ((monitors & 1) != 0) one.bias_ma = of.u16(170 + 2 * lane) * bias;
+      if ((monitors & 2) != 0) one.tx_mw = of.u16(154 + 2 * lane) * kMilliwatt;
+      if ((monitors & 4) != 0) one.rx_mw = of.u16(186 + 2 * lane) * kMilliwatt;
+    }
+  }
+  if ((advertised.u8(142) & 0x40) != 0) read_diagnostics(read, into);
+}
+
+}  // namespace
+
+Result<ModuleState> read_module(const ReadHalfPage& read) {
+  WEFT_TRY(const auto lower, half_page(read, 0, 0));
+  const std::uint8_t identifier = load_u8(lower, 0);
+  const auto form = std::ranges::find(kForms, identifier, &Form::identifier);
+  if (form == kForms.end())
+    return fail(ErrorKind::not_supported, "modules of kind {:#04x} (SFF-8024) are not read", identifier);
+  WEFT_TRY(auto upper, half_page(read, 0, kHalfPage));
+  ModuleState state;
+  state.form = form->name;
+  const Upper page{std::move(upper)};
+  if (form->cmis)
+    read_cmis(read, lower, page, state);
+  else
+    read_sff8636(lower, page, state);
+  return state;
+}
+
+}  // namespace weft::host

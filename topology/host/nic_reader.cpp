@@ -1,0 +1,98 @@
+#include "topology/host/nic_reader.hpp"
+
+#include <algorithm>
+
+#include "topology/files/file_text.hpp"
+#include "topology/host/ethtool_socket.hpp"
+#include "topology/host/interfaces.hpp"
+#include "topology/host/module_eeprom.hpp"
+#include "topology/host/rdma_counters.hpp"
+
+namespace weft::host {
+namespace {
+
+constexpr Bytes kMaxAer(65'536);  // a file of sysfs
+
+class NicReader {
+ public:
+  NicReader(const std::filesystem::path& sys, const std::string& interface) : sys_(sys) {
+    reading_.interface = interface;
+  }
+
+  NicReading read(bool with_module) {
+    const std::string& name = reading_.interface;
+    const auto interfaces = interfaces_of_kernel();
+    const auto known = std::ranges::find(interfaces, name, &NetworkInterface::name);
+    if (known == interfaces.end()) {
+      note("the interface", "this network namespace has none of that name");
+      return std::move(reading_);
+    }
+    reading_.driver = known->driver.value_or("");
+    reading_.pci = known->pci;
+    take("link statistics", link_statistics(name));
+    if (auto counts = driver_statistics(name))
+      reading_.driver_counters = std::move(*counts);
+    else
+      note("counters of the driver (ethtool -S)", counts.error().message);
+    if (auto rdma = rdma_counters(sys_, name, {})) reading_.rdma = std::move(rdma->values);
+    read_ethtool(with_module);
+    read_pcie();
+    return std::move(reading_);
+  }
+
+ private:
+  void note(std::string what, std::string why) {
+    reading_.not_read.push_back({std::move(what), std::move(why)});
+  }
+  void take(const char* what, Result<NamedCounts> counts) {
+    if (counts)
+      reading_.kernel.merge(*counts);
+    else
+      note(what, counts.error().message);
+  }
+
+  void read_ethtool(bool with_module) {
+    auto socket = EthtoolSocket::open();
+    if (!socket) return note("FEC, standard statistics and module", socket.error().message);
+    const std::string& name = reading_.interface;
+    if (auto fec = socket->fec(name)) {
+      reading_.fec = fec->mode;
+      if (fec->counts.empty()) note("FEC counters", "the driver does not tell");
+      reading_.kernel.merge(fec->counts);
+    } else {
+      note("FEC", fec.error().message);
+    }
+    take("standard statistics", socket->statistics(name));
+    take("pause frames", socket->pause(name));
+    if (!with_module) return;
+    auto module = read_module(
+        [&](std::uint8_t page, std::uint8_t offset) { return socket->half_page(name, page, offset); });
+    if (module)
+      reading_.module = std::move(*module);
+    else
+      note("module", module.error().message);
+  }
+
+  void read_pcie() {
+    if (!reading_.pci) return;
+    const auto folder = sys_ / "bus/pci/devices" / *reading_.pci;
+    bool any = false;
+    for (const char* kind : {"correctable", "nonfatal", "fatal"})
+      if (const auto text = files::read_text_file(folder / fmt::format("aer_dev_{}", kind), kMaxAer)) {
+        take_aer(*text, kind, reading_.pcie);
+        any = true;
+      }
+    if (!any) note("PCIe errors (AER)", "the device does not report them");
+  }
+
+  std::filesystem::path sys_;
+  NicReading reading_;
+};
+
+}  // namespace
+
+NicReading read_nic(const std::filesystem::path& sys, const std::string& interface, bool with_module) {
+  return NicReader(sys, interface).read(with_module);
+}
+
+}  // namespace weft::host
