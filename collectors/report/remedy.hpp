@@ -13,6 +13,9 @@ namespace weft::report {
 /// What a finding is about: that decides which part is touched first.
 enum class Place { link, host_cable, host, node, set, fabric, not_tested };
 
+/// Whether a cable is elsewhere than the fabric file has it: then it is not bad, but for what else is known.
+enum class Miswired { no, beside_a_fault, alone };
+
 struct Trouble {
   Place place = Place::link;
   std::optional<Cause> cause = std::nullopt;
@@ -21,7 +24,7 @@ struct Trouble {
   bool one_way = false;  // only packets from `a` to `b` suffer
   bool shuts = false;    // bad enough that routes leave it before anything else is done
   bool comes_and_goes = false;
-  bool miswired = false;  // not bad, but elsewhere than the fabric file has it
+  Miswired miswired = Miswired::no;
 };
 
 /// Without "do:" and without a full stop.
