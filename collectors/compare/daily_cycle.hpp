@@ -1,6 +1,6 @@
 // Hour of day and temperature in recorded runs. A fabric that is slower each noon, or where it is warm, is
 // not another fabric: the ratio of two sides is fitted together with a daily sinusoid and, where all runs
-// tell it, a temperature, by least squares of logarithms. Pure.
+// tell it, a temperature, by least squares of logarithms (cosinor: Cornelissen 2014). Pure.
 #pragma once
 
 #include <optional>
