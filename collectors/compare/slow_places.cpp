@@ -14,8 +14,8 @@
 namespace weft::compare {
 namespace {
 
-constexpr double kMinTold = 0.05;   // less is not worth a word
-constexpr double kLeastGot = 1e-3;  // of a right; nothing at all has no logarithm
+constexpr double kMinTold = 0.05;  // less is not worth a word
+constexpr double kMinGot = 1e-3;   // of a right; nothing at all has no logarithm
 
 /// Places of one kind, of which the worst is told.
 enum class Kind { sends, receives, rail, trips };
@@ -61,7 +61,7 @@ class Measured {
 void add_flows(const MeasuredRun& run, Measured& measured) {
   for (const MeasuredFlow& flow : run.flows) {
     if (!(flow.wanted > 0)) continue;
-    const double got = -std::log(std::max(flow.delivered / flow.wanted, kLeastGot));  // above: it is slow
+    const double got = -std::log(std::max(flow.delivered / flow.wanted, kMinGot));  // above: it is slow
     std::set<std::string> from{"from " + std::string(node_of(flow.src))};
     std::set<std::string> to{"to " + std::string(node_of(flow.dst))};
     if (flow.path.size() > 1) {
