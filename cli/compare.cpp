@@ -1,4 +1,5 @@
 // Two fabrics compared by recorded runs of a benchmark on each.
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -8,6 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/output_files.hpp"
 #include "collectors/compare/recorded_run.hpp"
+#include "collectors/compare/run_times.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 
@@ -17,6 +19,7 @@ namespace {
 constexpr const char* kExamples =
     "  weft compare roce-*.log --with ib-*.log         # three runs a side at least\n"
     "  weft compare roce-*.log --with ib-*.log --margin 2% -o json\n"
+    "  weft compare last-week/*.log --with today/*.log --times times.csv\n"
     "  weft compare a1 a2 a3 a4 a5 a6 --with b1 b2 b3 b4 b5 b6 --blocks\n";
 
 constexpr std::size_t kMaxRuns = 10'000;  // a side
@@ -41,7 +44,17 @@ class Fingerprint {
 /// The files that were read, by their texts.
 using KnownTexts = std::map<Fingerprint, std::string>;
 
-Result<Runs> read_runs(const std::vector<std::string>& files, KnownTexts& known) {
+/// Of --times; nothing without it.
+Result<compare::RunTimes> read_times(const po::variables_map& values) {
+  constexpr Bytes kMaxTimes{256 << 20};
+  const auto file = text_option(values, "times");
+  if (!file) return compare::RunTimes();
+  WEFT_TRY(const auto text, files::read_text_file(*file, kMaxTimes));
+  return compare::parse_run_times(text, outside_text(*file));
+}
+
+Result<Runs> read_runs(const std::vector<std::string>& files, const compare::RunTimes& times,
+                       KnownTexts& known) {
   if (files.size() > kMaxRuns)
     return fail(ErrorKind::usage, "{} files: expected {} a side at most", files.size(), kMaxRuns);
   Runs runs;
@@ -58,6 +71,7 @@ Result<Runs> read_runs(const std::vector<std::string>& files, KnownTexts& known)
                   "{} and {} have the same text: each file is a run of its own (where two runs printed the "
                   "same, put their times into the files)",
                   same->second, run.name);
+    if (const auto moment = times.find(run.name); moment != times.end()) run.moment = moment->second;
     runs.push_back(std::move(run));
   }
   return runs;
@@ -74,20 +88,27 @@ Result<compare::Settings> read_settings(const po::variables_map& values) {
   compare::Settings settings;
   WEFT_TRY(settings.margin, read_margin(values));
   if (values.count("blocks")) settings.design = compare::Design::blocks;
+  if (values.count("blocks") && values.count("times"))
+    return fail(ErrorKind::usage, "--times with --blocks: in blocks the hour of day cancels; leave one out");
   return settings;
 }
 
 Result<int> run(const po::variables_map& values) {
   constexpr std::array kFiles{"html"};
-  constexpr std::array kRead{"runs", "with"};
+  constexpr std::array kRead{"runs", "with", "times"};
   WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
   WEFT_TRY_VOID(read_output_format(values));
   WEFT_TRY(const auto settings, read_settings(values));
   WEFT_TRY(const auto files_a, files_of(values, "runs", "A"));
   WEFT_TRY(const auto files_b, files_of(values, "with", "B"));
   KnownTexts known;
-  WEFT_TRY(const Runs a, read_runs(files_a, known));
-  WEFT_TRY(const Runs b, read_runs(files_b, known));
+  WEFT_TRY(const auto times, read_times(values));
+  WEFT_TRY(const Runs a, read_runs(files_a, times, known));
+  WEFT_TRY(const Runs b, read_runs(files_b, times, known));
+  const auto has_time = [](const compare::Run& run) { return run.moment.has_value(); };
+  if (!times.empty() && std::ranges::none_of(a, has_time) && std::ranges::none_of(b, has_time))
+    return fail(ErrorKind::usage, "--times {}: it names none of these runs: files as the command has them",
+                values["times"].as<std::string>());
   WEFT_TRY(const auto comparison, compare::compare(a, b, settings));
   return answer_comparison(values, {comparison, a, b});
 }
@@ -105,7 +126,11 @@ OptionParser compare_options() {
                                  po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
                                  "runs on A: what the benchmark printed, a file a run")(
       "with", po::value<std::vector<std::string>>()->composing()->multitoken()->value_name("FILE"),
-      "runs on B, as many files as follow");
+      "runs on B, as many files as follow")(
+      "times", po::value<std::string>()->value_name("FILE"),
+      "when the runs were taken: a table with the columns file,time or file,time,celsius "
+      "(2026-01-31T12:00:00Z); "
+      "over two days and more the ratio is then without hour of day and temperature");
   add_margin_option(parser.options(Group::how_much));
   parser.options(Group::how_much)
       .add_options()(

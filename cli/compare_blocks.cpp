@@ -230,7 +230,8 @@ Result<std::optional<std::array<ReadRun, 4>>> try_block(const BlockPlan& plan, s
 
 void add_block(const BlockPlan& plan, std::array<ReadRun, 4> all, BlockRuns& runs) {
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].measured) all[i].measured->load = (kOrder[i].is_b ? plan.b : plan.a).load;
+    const ComparedSide& side = kOrder[i].is_b ? plan.b : plan.a;
+    if (all[i].measured) all[i].measured->load = side.load, all[i].measured->built = side.built;
     (kOrder[i].is_b ? runs.b : runs.a).push_back(std::move(all[i].cells));
     if (all[i].measured) (kOrder[i].is_b ? runs.of_b : runs.of_a).push_back(std::move(*all[i].measured));
   }

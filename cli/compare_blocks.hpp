@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -15,10 +16,11 @@
 namespace weft::cli {
 
 struct ComparedSide {
-  std::string name;               // "a.yaml", "lab b, qps=4"
-  std::vector<std::string> argv;  // the program and its words
-  std::vector<std::string> env;   // NAME=value
-  std::string load = {};          // of a sweep, as --load has it
+  std::string name;                                             // "a.yaml", "lab b, qps=4"
+  std::vector<std::string> argv;                                // the program and its words
+  std::vector<std::string> env;                                 // NAME=value
+  std::string load = {};                                        // of a sweep, as --load has it
+  std::shared_ptr<const compare::BuiltFabric> built = nullptr;  // of a sweep, where it is known
 };
 
 struct BlockPlan {

@@ -6,15 +6,13 @@
 #include <array>
 #include <chrono>
 #include <optional>
-#include <set>
 
-#include "cli/compare_blocks.hpp"
+#include "cli/compare_sides.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output_files.hpp"
 #include "cli/progress.hpp"
 #include "collectors/compare/layers.hpp"
-#include "probes/run/agents.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
@@ -30,141 +28,9 @@ constexpr const char* kExamples =
 
 constexpr std::int64_t kMaxBlocks = 1000;
 constexpr std::size_t kMaxLeftOut = 3;  // blocks: what goes on failing is no comparison
-/// What a run does, unless --each or --variant say otherwise: all pairs load the fabric, as a job does. A
-/// live fabric is loaded only where one of these says how much.
-constexpr const char *kUsualBudget = "budget=2s", *kUsualPattern = "pattern=all-pairs",
-                     *kUsualLoad = "load=full";
-constexpr const char* kUsualOfLive = "load-time=200ms";  // a simulated round takes no time
 
 using Clock = std::chrono::steady_clock;
 using Texts = std::vector<std::string>;
-
-Texts texts_of(const po::variables_map& values, const char* name) {
-  return values.count(name) ? values[name].as<Texts>() : Texts();
-}
-
-/// Set by the comparison itself.
-bool is_ours(std::string_view name) {
-  constexpr std::array kOurs{"fabric",   "lab",  "save",   "observations", "seed",
-                             "progress", "help", "output", "paths",        "dry-run"};
-  return std::ranges::find(kOurs, name) != kOurs.end();
-}
-
-/// 'qps=4,message=64KiB': options of a sweep. What stands behind a comma and begins with no name of one goes
-/// on with the one before: 'fault=leaf1--spine2:loss=1%,from=leaf1'.
-Result<Texts> read_settings(std::string_view option, std::string_view text,
-                            const std::set<std::string>& known) {
-  Texts items;
-  for (std::string_view rest = text; !rest.empty();) {
-    const auto comma = std::min(rest.find(','), rest.size());
-    const std::string item(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-    const std::string name = item.substr(0, item.find('='));
-    if (known.contains(name))
-      items.push_back(item);
-    else if (items.empty())
-      return fail(ErrorKind::usage, "--{} {}: '{}' is no option of a sweep, as in qps=4 or budget=5s", option,
-                  text, name);
-    else
-      items.back() += "," + item;
-    if (is_ours(name))
-      return fail(ErrorKind::usage, "--{} {}: '{}' is set by the comparison itself", option, text, name);
-  }
-  if (items.empty()) return fail(ErrorKind::usage, "--{}: expected settings, as in qps=4", option);
-  return items;
-}
-
-/// Later settings of a name replace earlier ones.
-class SweepSettings {
- public:
-  void add(const Texts& items, const std::set<std::string>& known) {
-    for (const std::string& item : items) {
-      const std::string name = item.substr(0, item.find('='));
-      if (!known.contains(name)) continue;  // a usual one that this command lacks
-      if (name != "fault" && name != "stall")
-        std::erase_if(
-            items_, [&](const std::string& other) { return other == name || other.starts_with(name + "="); });
-      items_.push_back(item);
-    }
-  }
-  std::optional<std::string> value(std::string_view name) const {
-    for (const std::string& item : items_)
-      if (item.starts_with(name) && item.substr(name.size()).starts_with('='))
-        return item.substr(name.size() + 1);
-    return std::nullopt;
-  }
-  Texts words() const {
-    Texts words;
-    for (const std::string& item : items_) words.push_back("--" + item);
-    return words;
-  }
-
- private:
-  Texts items_;
-};
-
-std::set<std::string> names_of(const OptionParser& parser) {
-  std::set<std::string> names;
-  for (const OptionText& option : parser.texts()) names.insert(option.name);
-  return names;
-}
-
-/// What is swept: words of the command, and how the side is called.
-struct Target {
-  Texts words;
-  std::string name;
-  bool is_live_fabric = false;
-};
-
-Result<std::vector<Target>> targets_of(const po::variables_map& values) {
-  std::vector<Target> targets;
-  const bool simulated = values.count("simulate") != 0;
-  for (const std::string& lab : texts_of(values, "lab"))
-    targets.push_back({{"sweep", "--lab=" + lab}, "lab " + lab});
-  if (simulated && !targets.empty())
-    return fail(ErrorKind::usage, "--simulate is for fabric files: a lab is no simulation");
-  for (const std::string& file : texts_of(values, "fabric"))
-    targets.push_back({{simulated ? "simulate" : "sweep", "--fabric=" + file}, file, !simulated});
-  const auto variants = texts_of(values, "variant");
-  if (!variants.empty() && variants.size() != 2)
-    return fail(ErrorKind::usage, "--variant stands {} times: expected twice, for A and for B",
-                variants.size());
-  if (targets.size() == 1 && variants.size() == 2) targets.push_back(targets.front());
-  if (targets.size() != 2)
-    return fail(
-        ErrorKind::usage,
-        "{} to compare: expected two (A.yaml B.yaml, or --lab=a --lab=b), or one with --variant twice",
-        targets.size());
-  return targets;
-}
-
-Result<ComparedSide> side_of(const po::variables_map& values, const Target& target, std::size_t which) {
-  const bool simulated = target.words.front() == "simulate";
-  const auto known = names_of(simulated ? simulate_options() : sweep_options());
-  SweepSettings settings;
-  settings.add(target.is_live_fabric ? Texts{kUsualBudget} : Texts{kUsualBudget, kUsualPattern, kUsualLoad},
-               known);
-  settings.add({kUsualOfLive}, known);
-  ComparedSide side{.name = target.name, .argv = {}, .env = {}};
-  if (const auto each = text_option(values, "each")) {
-    WEFT_TRY(const auto items, read_settings("each", *each, known));
-    settings.add(items, known);
-  }
-  if (const auto variants = texts_of(values, "variant"); !variants.empty()) {
-    WEFT_TRY(const auto items, read_settings("variant", variants[which], known));
-    settings.add(items, known);
-    side.name += ", " + variants[which];
-  }
-  if (const auto load = settings.value("load"); load && *load != "none" && !settings.value("pattern"))
-    settings.add({kUsualPattern}, known);
-  side.load = settings.value("load").value_or(target.is_live_fabric ? "none" : "full");
-  WEFT_TRY(const auto program, run::own_program());
-  side.argv = {program};
-  side.argv.insert(side.argv.end(), target.words.begin(), target.words.end());
-  const auto words = settings.words();
-  side.argv.insert(side.argv.end(), words.begin(), words.end());
-  return side;
-}
 
 /// 'A:NAME=VALUE'.
 Result<void> add_environment(const po::variables_map& values, BlockPlan& plan) {
@@ -201,9 +67,8 @@ Result<BlockPlan> read_plan(const po::variables_map& values) {
     plan.a = benchmark_side(*command, "a");
     plan.b = benchmark_side(*command, "b");
   } else {
-    WEFT_TRY(const auto targets, targets_of(values));
-    WEFT_TRY(plan.a, side_of(values, targets[0], 0));
-    WEFT_TRY(plan.b, side_of(values, targets[1], 1));
+    WEFT_TRY(auto sides, compared_sides(values));
+    plan.a = std::move(sides.first), plan.b = std::move(sides.second);
   }
   WEFT_TRY_VOID(add_environment(values, plan));
   if (plan.is_benchmark && plan.a.argv == plan.b.argv && plan.a.env == plan.b.env)
@@ -275,7 +140,11 @@ class BlockLoop {
                                     .runs = runs_.a.size(),
                                     .of_a = runs_.of_a,
                                     .of_b = runs_.of_b,
-                                    .remarks = runs_.remarks};
+                                    .remarks = runs_.remarks,
+                                    .slow_a = compare::slow_places(runs_.of_a),
+                                    .slow_b = compare::slow_places(runs_.of_b),
+                                    .congestion = compare::congestion_counts(runs_.of_a, runs_.of_b),
+                                    .not_told = compare::not_told(runs_.of_a, runs_.of_b)};
     return answer_comparison(values, {comparison, runs_.a, runs_.b, &fabrics});
   }
 

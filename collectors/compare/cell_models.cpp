@@ -32,12 +32,17 @@ std::map<std::pair<std::string, std::string>, double> held_back(const MeasuredRu
   return shares;
 }
 
-/// Of each channel in a healthy state: the line rate, or more where more crossed it at a time.
+/// Of each channel in a healthy state: what it is built for beside the hosts' cables, whose rate is the line
+/// rate; without a known fabric the line rate. More where more crossed it at a time.
 std::vector<double> capacities(const MeasuredRun& run) {
   double line = run.line_rate;
   if (line <= 0)
     for (const MeasuredFlow& flow : run.flows) line = std::max(line, flow.wanted);
   std::vector<double> capacity(run.channels.size(), line);
+  if (run.built && run.built->host_rate > 0)
+    for (std::size_t c = 0; c < run.channels.size(); ++c)
+      if (const auto at = run.built->channels.find(run.channels[c]); at != run.built->channels.end())
+        capacity[c] = line * at->second.rate / run.built->host_rate;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> crossed;  // by round and channel
   for (const MeasuredFlow& flow : run.flows)
     for (const std::uint32_t channel : flow.path) crossed[{flow.round, channel}] += flow.delivered;

@@ -130,6 +130,32 @@ std::optional<Effect> effect_of(const Pairing& pairing, Design design) {
   return effect.error > 0 ? std::optional(effect) : std::nullopt;
 }
 
+/// Values of one cell and side, with their moments. Precondition: all runs have one.
+void add_timed(const Units& units, std::span<const Run> runs, bool is_b, std::vector<TimedLog>& values) {
+  for (std::size_t i = 0; i < units.size(); ++i)
+    if (units[i]) values.push_back({units[i]->log, *runs[i].moment, is_b});
+}
+
+/// What is said of the hour of day, where it cannot be corrected for. Absent: it can, or no run tells its
+/// time.
+struct HourOfDay {
+  bool is_corrected = false;
+  std::optional<std::string> remark = std::nullopt;
+};
+
+HourOfDay hour_of_day(std::span<const Run> a, std::span<const Run> b, Design design) {
+  std::vector<Moment> of_a, of_b;
+  for (const auto& [runs, moments] : {std::pair(a, &of_a), std::pair(b, &of_b)})
+    for (const Run& run : runs)
+      if (run.moment) moments->push_back(*run.moment);
+  if (design == Design::blocks || (of_a.empty() && of_b.empty())) return {};
+  if (const std::size_t lacking = a.size() + b.size() - of_a.size() - of_b.size(); lacking > 0)
+    return {false, fmt::format("the hour of day is not corrected for: of {} {} nobody says when it was taken",
+                               lacking, lacking == 1 ? "run" : "runs")};
+  auto why = why_no_cycle(of_a, of_b);
+  return {!why, std::move(why)};
+}
+
 /// The levels of the two tests: of "equal", and of "differs" (Holm's strictest).
 struct Levels {
   double equal = kLevel;
@@ -159,6 +185,13 @@ struct Tested {
   CellResult result;
   std::optional<Effect> effect;
 };
+
+void correct(Tested& tested, const std::optional<CorrectedEffect>& without) {
+  if (!without || without->effect.error <= 0) return;
+  tested.effect = without->effect;
+  tested.result.cycle = without->cycle;
+  tested.result.corrected = std::exp(without->effect.log_ratio);
+}
 
 /// Blocks that are the same to the last digit have no noise: simulated ones, or flows that are paced.
 void decide_exactly(CellResult& result, double margin) {
@@ -270,6 +303,8 @@ Result<Comparison> compare(std::span<const Run> a, std::span<const Run> b, const
                         .a = losses_of(a, of_a),
                         .b = losses_of(b, of_b),
                         .remarks = remarks_on(a, b, settings.design)};
+  const HourOfDay hour = hour_of_day(a, b, settings.design);
+  if (hour.remark) comparison.remarks.push_back(*hour.remark);
   std::vector<Tested> tested;
   for (const auto& [cell, units] : of_a) {
     const auto other = of_b.find(cell);
@@ -285,10 +320,22 @@ Result<Comparison> compare(std::span<const Run> a, std::span<const Run> b, const
     }
     tested.push_back({.result = {.cell = cell, .a = side_of(pairing.a), .b = side_of(pairing.b)},
                       .effect = effect_of(pairing, settings.design)});
+    if (hour.is_corrected) {
+      std::vector<TimedLog> values;
+      add_timed(units, a, false, values);
+      add_timed(other->second, b, true, values);
+      correct(tested.back(), without_cycle(values, pairing.grains));
+    }
     if (settings.design == Design::blocks)
       std::ranges::transform(pairing.b, pairing.a, std::back_inserter(tested.back().result.blocks),
                              [](double log_b, double log_a) { return std::exp(log_b - log_a); });
   }
+  const auto left = static_cast<std::size_t>(
+      std::ranges::count_if(tested, [](const Tested& one) { return !one.result.cycle; }));
+  if (hour.is_corrected && left > 0)
+    comparison.remarks.push_back(
+        fmt::format("the hour of day is not corrected for in {} of {} cells: too few runs have them", left,
+                    tested.size()));
   for (const auto& [cell, units] : of_b)
     if (!of_a.contains(cell)) comparison.a.missing.push_back(cell);
   if (tested.empty())

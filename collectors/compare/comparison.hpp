@@ -3,7 +3,8 @@
 //
 // Of runs without blocks the run is the unit (Welch's t of logarithms), of blocks the block (Student's t of
 // log-ratios; a block is the mean of the logarithms of its two runs). "Differs" is tested over all cells
-// together (Holm).
+// together (Holm). Where all runs without blocks tell when they were taken, over two days at least, the ratio
+// is without their daily cycle (daily_cycle.hpp).
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "collectors/compare/run.hpp"
+#include "collectors/compare/daily_cycle.hpp"
 #include "topology/base/result.hpp"
 
 namespace weft::compare {
@@ -49,9 +50,11 @@ struct CellResult {
   std::optional<Test> test = {};  // absent: too few units, or no spread
   Decision decision = Decision::undecided;
   std::optional<std::size_t> needed = {};  // more units (runs a side) that would decide; of the undecided
+  std::optional<DailyCycle> cycle = {};    // of runs with times: the ratio and its test are without it
+  double corrected = 0;                    // that ratio; 0: none
   std::vector<double> blocks = {};         // B/A of each, in the order in which they ran; none of runs
 
-  double ratio() const { return b.mean / a.mean; }
+  double ratio() const { return corrected > 0 ? corrected : b.mean / a.mean; }
   /// A difference is, be it within the margin.
   bool proven() const { return test && test->p < kLevel; }
 };

@@ -42,7 +42,18 @@ using Model = std::map<Cell, double>;
 struct Models {
   Model b, a;
   std::map<Layer, Model> replaced;
+  Model spread_b, spread_a;  // flows spread evenly, as shares of the line rate; empty: not both are known
 };
+
+void add_spread(const MeasuredRun& a, const MeasuredRun& b, Models& models) {
+  auto rates_a = spread_evenly(a), rates_b = spread_evenly(b);
+  if (!rates_a || !rates_b) return;
+  const bool lines_are_known = a.line_rate > 0 && b.line_rate > 0;
+  for (double& rate : *rates_a) rate /= lines_are_known ? a.line_rate : 1;
+  for (double& rate : *rates_b) rate /= lines_are_known ? b.line_rate : 1;
+  models.spread_a = flow_cells(a, *rates_a);
+  models.spread_b = flow_cells(b, *rates_b);
+}
 
 Models models_of(const MeasuredRun& a, const MeasuredRun& b) {
   Models models;
@@ -60,6 +71,7 @@ Models models_of(const MeasuredRun& a, const MeasuredRun& b) {
   models.replaced[Layer::losses] = flows(&FlowParts::losses);
   models.replaced[Layer::collisions] = flows(&FlowParts::paths);
   models.replaced[Layer::line_rate] = flows(&FlowParts::line_rate);
+  add_spread(a, b, models);
   add(models.b, trip_cells(b, medians_of(b)));
   add(models.a, model_trips(b, {&a, &a, &a}));
   add(models.replaced[Layer::hosts], model_trips(b, {&a, &b, &b}));
@@ -79,6 +91,10 @@ std::optional<Gone> gone_of(const Models& models, double measured, const Cell& c
   Gone gone{.measured = measured, .together = *whole - *none, .alone = {}};
   for (const auto& [layer, model] : models.replaced)
     if (const auto left = log_of(model)) gone.alone[layer] = *whole - *left;
+  if (const auto of_b = log_of(models.spread_b), of_a = log_of(models.spread_a); of_a && of_b) {
+    gone.alone[Layer::oversubscription] = *of_b - *of_a;
+    gone.alone[Layer::collisions] -= *of_b - *of_a;
+  }
   return gone;
 }
 
@@ -166,6 +182,8 @@ std::string_view to_string(Layer layer) {
       return "losses";
     case Layer::collisions:
       return "collisions";
+    case Layer::oversubscription:
+      return "oversubscription";
     case Layer::line_rate:
       return "line rate";
     case Layer::hops:
@@ -220,6 +238,10 @@ std::vector<Reasons> reasons_of(std::span<const MeasuredRun> a, std::span<const 
     for (const NamedPlace& place : named_places(runs))
       places.emplace_back(layer_of(place),
                           fmt::format("{}: {} ({})", side, place.place, to_string(place.cause)));
+  if (pairs > 0 && a[0].built && b[0].built && a[0].built->oversubscription != b[0].built->oversubscription)
+    for (const auto& [side, run] : {std::pair('A', &a[0]), std::pair('B', &b[0])})
+      if (!run->built->widest_leaf.empty())
+        places.emplace_back(Layer::oversubscription, fmt::format("{}: {}", side, run->built->widest_leaf));
   const auto asked_a = asked_by(a), asked_b = asked_by(b);
   const bool is_load_another =
       pairs > 0 && !a[0].load.empty() && !b[0].load.empty() && a[0].load != b[0].load;
@@ -253,6 +275,11 @@ std::string advice_of(Layer layer, char worse_side) {
     case Layer::collisions:
       return fmt::format("flows of {} meet on links: assign labels (weft balance), or use more queue pairs",
                          worse_side);
+    case Layer::oversubscription:
+      return fmt::format(
+          "{} has fewer or slower cables between its switches, by its fabric file: that is no fault, and no "
+          "labels help; more uplinks do, or jobs that stay under one leaf",
+          worse_side);
     case Layer::line_rate:
       return fmt::format("the hosts' cables of {} are slower by what they are built for: that is no fault",
                          worse_side);

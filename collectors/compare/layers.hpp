@@ -5,6 +5,8 @@
 // The models. A flow gets what it wants, times the least share that a channel of its path has for all that
 // want to cross it, times what the channels on its way do not lose. A round trip is a part of the hosts and
 // their cables, a part of each further hop, delays of channels that the diagnosis named, and a rest.
+// Where both fabrics are known, what goes with the paths of the flows is parted: what would go if the flows
+// of both were spread evenly over what the fabrics are built for is oversubscription, the rest collisions.
 #pragma once
 
 #include <optional>
@@ -24,9 +26,10 @@ enum class Layer {
   cables,      // what the diagnosis named: rates of cables, and delays
   traffic,     // of others: rates that are left beside it
   losses,      // of cables that the diagnosis named
-  collisions,  // the paths that the flows took, and what their planned right on these was
-  line_rate,   // what the senders' cables are built for: no fault
-  hops,        // what each further hop takes
+  collisions,  // the paths that the flows took: what they have a right to there, of what all could have
+  oversubscription,  // fewer or slower cables between switches for as many flows: no fault
+  line_rate,         // what the senders' cables are built for: no fault
+  hops,              // what each further hop takes
 };
 std::string_view to_string(Layer layer);
 

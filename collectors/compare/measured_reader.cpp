@@ -1,4 +1,5 @@
 // Reads what a sweep wrote: its document and its observation lines.
+#include <array>
 #include <map>
 #include <unordered_map>
 
@@ -14,7 +15,17 @@ using files::JsonView;
 constexpr std::size_t kMaxRows = 2'000'000;      // flows and round trips of a run
 constexpr std::size_t kMaxPath = 64;             // channels; fabrics have 12 at most
 constexpr std::size_t kMaxChannels = 1'000'000;  // of a run
-constexpr std::size_t kMaxLine = 1 << 20;        // as ObservationReader takes it
+/// Of those that devices have (hw_counters of mlx5, bnxt_re, irdma; counters of InfiniBand): marks, notices
+/// of congestion, waiting for credits, packets out of order.
+constexpr std::array<std::string_view, 13> kCongestionCounters{
+    "np_cnp_sent",     "np_ecn_marked_roce_packets",
+    "rp_cnp_handled",  "rp_cnp_ignored",
+    "out_of_sequence", "rx_cnp_pkts",
+    "tx_cnp_pkts",     "rx_ecn_marked_pkts",
+    "oos_drop_count",  "cnpSent",
+    "cnpHandled",      "RxECNMrkd",
+    "port_xmit_wait"};
+constexpr std::size_t kMaxLine = 1 << 20;  // as ObservationReader takes it
 
 class Reader {
  public:
@@ -29,6 +40,10 @@ class Reader {
     for (const files::SetReport& set : document.sets) take_set(set);
     WEFT_TRY(const auto json, files::parse_json(text, run_.name));
     const JsonView root(json, run_.name);
+    if (const auto nics = root.find("nics")) {
+      WEFT_TRY(const auto count, nics->size());
+      for (std::size_t i = 0; i < count; ++i) WEFT_TRY_VOID(take_nic(nics->at(i)));
+    }
     if (const auto flows = root.find("flows")) return take_flows(*flows);
     return {};
   }
@@ -96,6 +111,24 @@ class Reader {
     run_.culprits.push_back({.place = fmt::format("one of {}", fmt::join(files::channels_of(set), ", ")),
                              .cause = set.cause,
                              .channels = {}});
+  }
+
+  /// What its device counted of congestion, and whether its timestamps told of the host.
+  Result<void> take_nic(const JsonView& nic) {
+    run_.has_host_delays = run_.has_host_delays || nic.find("delays").has_value();
+    const auto counters = nic.find("counters");
+    if (!counters) return {};
+    WEFT_TRY(const JsonView window, counters->need("seconds"));
+    WEFT_TRY(const double seconds, window.number());
+    if (!(seconds > 0 && seconds < 1e9)) return window.error("expected seconds, from above 0 to 1e9");
+    WEFT_TRY(const JsonView grew, counters->need("grew"));
+    ++run_.counted_nics;
+    for (const std::string_view name : kCongestionCounters)
+      if (const auto counter = grew.find(name)) {
+        WEFT_TRY(const auto count, counter->count<std::uint64_t>());
+        run_.grew_a_second[std::string(name)] += static_cast<double>(count) / seconds;
+      }
+    return {};
   }
 
   Result<ChannelPath> path_of(const JsonView& view) {

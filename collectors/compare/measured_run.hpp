@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collectors/compare/built_fabric.hpp"
 #include "collectors/compare/run.hpp"
 #include "topology/base/result.hpp"
 #include "topology/findings/verdict.hpp"
@@ -61,6 +63,10 @@ struct MeasuredRun {
   double line_rate = 0;  // of the senders' cables, bits per second; 0: not told
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
+  std::map<std::string, double> grew_a_second = {};    // counters of congestion, all NICs together
+  std::size_t counted_nics = 0;                        // whose counters were read
+  bool has_host_delays = false;                        // timestamps told what hosts added to round trips
+  std::shared_ptr<const BuiltFabric> built = nullptr;  // what it ran on; none: not known
 };
 
 /// The payload of a packet of flows; what stands as the size of their cells.

@@ -10,8 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "collectors/compare/measured_run.hpp"
 #include "collectors/compare/recorded_run.hpp"
 #include "collectors/compare/table_layout.hpp"
+#include "topology/base/instant.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/json_view.hpp"
 
@@ -315,10 +317,28 @@ class PerftestDocument {
   std::string_view size_, bandwidth_, rate_, typical_;
 };
 
+/// A sweep's document: its flows, and when it was written.
+Result<Run> read_diagnosis(const std::string& name, const JsonView& root, std::string_view text) {
+  WEFT_TRY(const auto measured, read_measured_run(name, text, ""));
+  Run run = run_of(measured);
+  if (run.cells.empty())
+    return fail(ErrorKind::invalid_input,
+                "{}: no flow in it: sweep with --load, --pattern all-pairs and --save, or compare live (weft "
+                "compare run)",
+                name);
+  WEFT_TRY(const auto stamp, root.need("generated_at"));
+  WEFT_TRY(const auto words, stamp.text());
+  WEFT_TRY(const auto at, parse_instant(words));
+  run.moment = Moment{at};
+  return run;
+}
+
 }  // namespace
 
 Result<Run> read_recorded_json(std::string name, std::string_view text) {
   const auto json = files::parse_json(text, name);
+  if (json && json->is_object() && json->contains("schema"))
+    return read_diagnosis(name, JsonView(*json, name), text);
   if (!json || !json->is_object() || !json->contains("results") || !(*json)["results"].is_array()) {
     auto run = PerftestDocument(name).read(text);
     if (!run && !json)

@@ -1,5 +1,6 @@
 // JSON documents of benchmarks as runs: what nccl-tests writes with -J (from 2.17.3 on) and perftest with
-// --out_json, in both its forms (before 2024 names have no quotes, and it is no JSON). Pure.
+// --out_json, in both its forms (before 2024 names have no quotes, and it is no JSON); and a sweep's
+// document, whose flows are its cells. Pure.
 #pragma once
 
 #include <string>

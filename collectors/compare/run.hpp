@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +33,12 @@ struct Value {
 /// Above zero, and such that no ratio of two leaves the range of a double: of what a benchmark measures all.
 constexpr bool is_comparable(double number) { return number >= 1e-30 && number <= 1e30; }
 
+/// When a run was taken, and at which temperature.
+struct Moment {
+  Nanoseconds at{};  // since 1970, UTC
+  std::optional<double> celsius = std::nullopt;
+};
+
 struct Run {
   std::string name;
   std::map<Cell, Value> cells;       // of a cell's rows the median
@@ -39,6 +46,7 @@ struct Run {
   std::size_t empty_tables = 0;      // without a row, where there should be one: their jobs ended early
   std::set<std::string> mtus;        // that it says it had, as it prints them
   std::vector<std::string> remarks;  // what does not count, a sentence each
+  std::optional<Moment> moment = std::nullopt;
 };
 
 }  // namespace weft::compare

@@ -92,6 +92,7 @@ void put_reasons(Text& out, const ComparedRuns& runs) {
   if (all.empty()) put(out, "<p>No difference is proven: there is nothing to explain.</p>\n");
   put_named(out, 'A', runs.fabrics->named_a, runs.fabrics->runs);
   put_named(out, 'B', runs.fabrics->named_b, runs.fabrics->runs);
+  for (const std::string& what : beside_layers(*runs.fabrics)) put(out, "<p>{}</p>\n", escaped(what));
 }
 
 void put_cells(Text& out, const ComparedRuns& runs) {

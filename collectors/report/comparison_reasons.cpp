@@ -109,6 +109,13 @@ files::DocumentTree named_tree(const std::vector<NamedPlace>& places) {
   return tree;
 }
 
+files::DocumentTree slow_tree(const std::vector<compare::SlowPlace>& places) {
+  auto tree = files::DocumentTree::array();
+  for (const compare::SlowPlace& place : places)
+    tree.push_back({{"what", place.what}, {"ratio", place.ratio}});
+  return tree;
+}
+
 }  // namespace
 
 std::string share_text(const LayerShare& share) {
@@ -159,14 +166,32 @@ std::string reasons_text(const compare::Comparison& comparison, const ComparedFa
   }
   text += wrapped(named_text('A', fabrics.named_a, fabrics.runs), 0, columns, 2);
   text += wrapped(named_text('B', fabrics.named_b, fabrics.runs), 0, columns, 2);
+  for (const std::string& what : beside_layers(fabrics)) text += wrapped(what, 0, columns, 2);
   for (const std::string& what : advice) text += wrapped("do: " + what, 0, columns, 2);
   return text + "\n";
+}
+
+std::vector<std::string> beside_layers(const ComparedFabrics& fabrics) {
+  std::vector<std::string> said;
+  for (const auto& [side, slow] : {std::pair('A', &fabrics.slow_a), std::pair('B', &fabrics.slow_b)})
+    for (const compare::SlowPlace& place : *slow)
+      said.push_back(fmt::format("slow in {}: {}", side, to_string(place)));
+  for (const compare::CongestionCount& count : fabrics.congestion)
+    said.push_back("counted: " + to_string(count));
+  for (const std::string& what : fabrics.not_told) said.push_back("not told: " + what);
+  return said;
 }
 
 void add_reasons(const ComparedFabrics& fabrics, files::DocumentTree& tree) {
   tree["fabrics"] = {{"a", fabrics.a}, {"b", fabrics.b}};
   tree["named_a"] = named_tree(fabrics.named_a);
   tree["named_b"] = named_tree(fabrics.named_b);
+  tree["slow_a"] = slow_tree(fabrics.slow_a);
+  tree["slow_b"] = slow_tree(fabrics.slow_b);
+  auto& counts = tree["congestion"] = files::DocumentTree::array();
+  for (const compare::CongestionCount& count : fabrics.congestion)
+    counts.push_back({{"counter", count.counter}, {"a", count.a}, {"b", count.b}, {"proven", count.differs}});
+  tree["not_told"] = fabrics.not_told;
   auto& all = tree["reasons"] = files::DocumentTree::array();
   for (const Reasons& reasons : fabrics.reasons) {
     auto layers = files::DocumentTree::array();

@@ -19,6 +19,10 @@ std::string main_reason(const compare::Comparison& comparison, const ComparedFab
 std::string reasons_text(const compare::Comparison& comparison, const ComparedFabrics& fabrics,
                          std::size_t columns);
 
+/// What stands beside the layers, a sentence each: who is slow on each side, what NICs counted of congestion,
+/// what cannot be told.
+std::vector<std::string> beside_layers(const ComparedFabrics& fabrics);
+
 void add_reasons(const ComparedFabrics& fabrics, files::DocumentTree& tree);
 
 /// "92 % (85 to 99)".

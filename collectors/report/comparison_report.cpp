@@ -145,9 +145,12 @@ std::string design_text(const ComparedRuns& runs) {
                 ? fmt::format("; intervals are wider, for each of {} planned looks has its share of the 5 %",
                               runs.comparison.settings.looks)
                 : "");
-  return fmt::format(
-      "{} of A, {} of B, without blocks: what drifted between the runs of A and of B is in the ratio",
-      counted(runs.a.size(), "run"), counted(runs.b.size(), "run"));
+  const bool is_corrected = std::ranges::any_of(
+      runs.comparison.cells, [](const CellResult& cell) { return cell.cycle.has_value(); });
+  return fmt::format("{} of A, {} of B, without blocks: {}", counted(runs.a.size(), "run"),
+                     counted(runs.b.size(), "run"),
+                     is_corrected ? "B/A is without the hour of day; what drifted otherwise is in it"
+                                  : "what drifted between the runs of A and of B is in the ratio");
 }
 
 std::size_t count_of(const Comparison& comparison, Decision decision) {
@@ -185,7 +188,35 @@ files::DocumentTree result_tree(const CellResult& cell) {
   tree["advantage"] = compare::advantage(cell.ratio());
   if (cell.needed) tree["needed"] = *cell.needed;
   if (!cell.blocks.empty()) tree["blocks"] = cell.blocks;
+  if (cell.cycle) {
+    const auto share_tree = [](const compare::FittedShare& one) {
+      return files::DocumentTree{{"share", one.share}, {"low", one.low}, {"high", one.high}};
+    };
+    auto& cycle = tree["cycle"] = {{"swing", share_tree(cell.cycle->swing)},
+                                   {"proven", cell.cycle->proven},
+                                   {"highest_at", cell.cycle->highest_at}};
+    if (cell.cycle->per_degree) cycle["per_degree"] = share_tree(*cell.cycle->per_degree);
+  }
   return tree;
+}
+
+/// The cycles that were taken out, the greatest first.
+std::vector<std::string> cycle_remarks(const Comparison& comparison) {
+  constexpr std::size_t kMaxTold = 4;
+  std::vector<const CellResult*> cells;
+  for (const CellResult& cell : comparison.cells)
+    if (cell.cycle) cells.push_back(&cell);
+  std::ranges::stable_sort(cells, std::greater(), [](const CellResult* cell) {
+    return std::pair(cell->cycle->proven, cell->cycle->swing.share);
+  });
+  std::vector<std::string> remarks;
+  for (std::size_t i = 0; i < std::min(cells.size(), kMaxTold); ++i)
+    remarks.push_back(
+        fmt::format("hour of day, {}: {}", cell_name(cells[i]->cell), to_string(*cells[i]->cycle)));
+  if (cells.size() > kMaxTold)
+    remarks.push_back(
+        fmt::format("hour of day: {} cells more have a cycle each, no greater", cells.size() - kMaxTold));
+  return remarks;
 }
 
 files::DocumentTree runs_tree(std::span<const compare::Run> runs) {
@@ -285,7 +316,8 @@ std::string comparison_sentence(const ComparedRuns& runs) {
 }
 
 std::vector<std::string> comparison_remarks(const ComparedRuns& runs) {
-  auto all = runs.comparison.remarks;
+  auto all = cycle_remarks(runs.comparison);
+  all.insert(all.end(), runs.comparison.remarks.begin(), runs.comparison.remarks.end());
   if (runs.fabrics) all.insert(all.end(), runs.fabrics->remarks.begin(), runs.fabrics->remarks.end());
   for (const auto side : {runs.a, runs.b})
     for (const compare::Run& run : side)

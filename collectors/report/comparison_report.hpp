@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "collectors/compare/comparison.hpp"
+#include "collectors/compare/congestion_counts.hpp"
 #include "collectors/compare/layers.hpp"
+#include "collectors/compare/slow_places.hpp"
 #include "topology/files/document.hpp"
 #include "topology/files/row_text.hpp"
 
@@ -21,6 +23,9 @@ struct ComparedFabrics {
   std::size_t runs = 0;                              // of a side
   std::span<const compare::MeasuredRun> of_a, of_b;  // of the caller; none of benchmarks
   std::vector<std::string> remarks;                  // what went wrong, a sentence each
+  std::vector<compare::SlowPlace> slow_a = {}, slow_b = {};
+  std::vector<compare::CongestionCount> congestion = {};
+  std::vector<std::string> not_told = {};
 };
 
 /// What was compared, with its runs. All are of the caller, and must outlive this.

@@ -73,8 +73,12 @@ void put_rhythm(Entry& entry, const std::optional<Intermittence>& rhythm) {
                                       rhythm->per_second, rhythm->duration));
 }
 
-bool tell_of_miswiring(const std::vector<std::string>& evidence) {
-  return std::ranges::any_of(evidence, [](const std::string& line) { return line.ends_with(kMiswired); });
+/// Evidence of another cause, or of a dead port, may stand beside it: then moving the cable is not all.
+Miswired miswired(std::optional<Cause> cause, const std::vector<std::string>& evidence) {
+  const auto tells = [](const std::string& line) { return line.ends_with(kMiswired); };
+  if (std::ranges::none_of(evidence, tells)) return Miswired::no;
+  return cause == Cause::down && std::ranges::all_of(evidence, tells) ? Miswired::alone
+                                                                      : Miswired::beside_a_fault;
 }
 
 constexpr double kWorthATry = 0.05;  // what is less likely is not said
@@ -115,7 +119,7 @@ Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
               .lines = {},
               .evidence = finding.evidence};
   entry.trouble.shuts = finding.verdict == Verdict::failed;
-  entry.trouble.miswired = tell_of_miswiring(finding.evidence);
+  entry.trouble.miswired = miswired(finding.cause, finding.evidence);
   if (finding.ends) {
     put_ports(entry.trouble, *finding.ends, finding.from);
     entry.ports = ports_of(entry.trouble);
@@ -140,7 +144,7 @@ Entry entry_of(const files::HostReport& finding, FabricKind kind) {
               .lines = {},
               .evidence = finding.evidence};
   entry.trouble.shuts = finding.verdict == Verdict::failed;
-  entry.trouble.miswired = tell_of_miswiring(finding.evidence);
+  entry.trouble.miswired = miswired(finding.cause, finding.evidence);
   if (finding.ends && finding.cause) {
     entry.trouble.place = Place::host_cable;
     entry.from = finding.from.value_or("");

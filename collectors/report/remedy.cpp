@@ -80,12 +80,7 @@ std::string of_node(std::optional<Cause> cause) {
          "and take traffic off it before a restart";
 }
 
-}  // namespace
-
-std::string what_to_do(const Trouble& trouble) {
-  if (trouble.miswired)
-    return "move the cable, or correct the fabric file: `weft topology discover --against FILE` names each "
-           "cable that is elsewhere than the file has it";
+std::string for_what_is_bad(const Trouble& trouble) {
   switch (trouble.place) {
     case Place::link:
       return trouble.cause ? of_cable(trouble, *trouble.cause) : "";
@@ -93,7 +88,7 @@ std::string what_to_do(const Trouble& trouble) {
       return trouble.cause == Cause::congestion
                  ? "look for other traffic to and from this host: jobs, storage, an incast"
              : trouble.cause ? of_cable(trouble, *trouble.cause)
-                             : what_to_do({.place = Place::host, .kind = trouble.kind});
+                             : for_what_is_bad({.place = Place::host, .kind = trouble.kind});
     case Place::host:
       return "keep jobs off the host; mend on it what is said above, then sweep again";
     case Place::node:
@@ -107,6 +102,23 @@ std::string what_to_do(const Trouble& trouble) {
              "said by --tolerate";
     case Place::not_tested:
       return "mend what kept it away, then sweep again: nothing is known of it";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string what_to_do(const Trouble& trouble) {
+  constexpr std::string_view kMove =
+      "move the cable, or correct the fabric file: `weft topology discover --against FILE` names each cable "
+      "that is elsewhere than the file has it";
+  switch (trouble.miswired) {
+    case Miswired::no:
+      return for_what_is_bad(trouble);
+    case Miswired::beside_a_fault:
+      return fmt::format("{}; what is bad besides: {}", kMove, for_what_is_bad(trouble));
+    case Miswired::alone:
+      return std::string(kMove);
   }
   return "";
 }

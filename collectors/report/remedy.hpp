@@ -13,6 +13,9 @@ namespace weft::report {
 /// What a finding is about: that decides which part is touched first.
 enum class Place { link, host_cable, host, node, set, fabric, not_tested };
 
+/// Whether a cable is elsewhere than the fabric file has it: then it is not bad, but for what else is known.
+enum class Miswired { no, beside_a_fault, alone };
+
 struct Trouble {
   Place place = Place::link;
   std::optional<Cause> cause = std::nullopt;
@@ -24,7 +27,7 @@ struct Trouble {
   /// What is broken, as probabilities say: "clean the connector at leaf4/p6 (.83), else ..."; empty: not
   /// known.
   std::string repair = {};
-  bool miswired = false;  // not bad, but elsewhere than the fabric file has it
+  Miswired miswired = Miswired::no;
 };
 
 /// Without "do:" and without a full stop.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -191,6 +192,84 @@ TEST(Compare, WhatCannotBeComparedIsRefused) {
   EXPECT_THAT(call(compare_command, {"--with", run.path()}).err, HasSubstr("no runs of A"));
   EXPECT_EQ(call(compare_command, {run.path(), "--with", "/no/such/file"}).status, 64);
   EXPECT_EQ(call(compare_command, {run.path(), "--with", run.path(), "--margin", "0%"}).status, 64);
+}
+
+/// Runs over six days on a fabric that is 4 % slower at noon: A around the clock, then B from ten to
+/// fourteen.
+struct DatedRuns {
+  std::deque<ScratchFile> files;
+  Arguments words;
+  std::string times = "file,time,celsius\n";
+
+  DatedRuns() {
+    for (int day = 1; day <= 6; ++day)
+      for (int i = 0; i < 6; ++i) {
+        const bool is_b = day > 4;
+        const double hour = is_b ? 10 + 0.8 * i : 4.0 * i;
+        const double noon = (1 - std::cos(2 * M_PI * hour / 24)) / 2;
+        const double noise = 0.2 * std::sin(7.0 * day + 3.0 * i);
+        files.emplace_back(fmt::format("job {}\n{}", files.size(), table(100 * (1 + 0.04 * noon) + noise)));
+        if (day == 5 && i == 0) words.emplace_back("--with");
+        words.push_back(files.back().path());
+        times += fmt::format("{},2026-03-0{}T{:02}:{:02}:00Z,\n", files.back().path(), day,
+                             static_cast<int>(hour), static_cast<int>(hour * 60) % 60);
+      }
+  }
+  Outcome compared(const Arguments& more) const {
+    auto all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return call(compare_command, all);
+  }
+};
+
+TEST(Compare, WithTimesTheHourOfDayIsNotInTheRatioAndIsShown) {
+  const DatedRuns runs;
+  const ScratchFile times(runs.times);
+  EXPECT_THAT(runs.compared({"--margin", "1%"}).out, HasSubstr("A and B differ")) << "noon is in the ratio";
+  const auto outcome = runs.compared({"--margin", "1%", "--times", times.path()});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("B/A is without the hour of day"));
+  EXPECT_THAT(outcome.out, HasSubstr("up and down"));
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 80U) << line;
+  const auto json = runs.compared({"--times", times.path(), "-o", "json"});
+  expect_matches_schema(json.out, "comparison");
+  const auto cycle = nlohmann::json::parse(json.out)["cells"][0]["cycle"];
+  EXPECT_NEAR(cycle["swing"]["share"].get<double>(), 0.04, 0.01);
+  EXPECT_NEAR(cycle["highest_at"].get<double>(), 12, 1) << "times are longest at noon";
+}
+
+TEST(Compare, TimesThatCannotBeReadAreRefusedAndThoseThatLackAreSaid) {
+  const DatedRuns runs;
+  EXPECT_EQ(runs.compared({"--times", "/no/such/file"}).status, 64);
+  const ScratchFile wrong("file,when\n"), few("file,time\nnobody.log,2026-03-01T00:00:00Z\n"),
+      short_one(runs.times.substr(0, runs.times.rfind('\n', runs.times.size() - 2) + 1));
+  EXPECT_THAT(runs.compared({"--times", wrong.path()}).err, HasSubstr("line 1: expected the columns"));
+  EXPECT_EQ(runs.compared({"--times", wrong.path()}).status, 64);
+  EXPECT_THAT(runs.compared({"--times", wrong.path(), "--blocks"}).err, HasSubstr("leave one out"));
+  EXPECT_THAT(runs.compared({"--times", few.path()}).err, HasSubstr("none of these runs"));
+  EXPECT_THAT(runs.compared({"--times", short_one.path()}).out, HasSubstr("of 1 run nobody says"));
+}
+
+TEST(Compare, ASweepsDocumentIsARunAndTellsItsTime) {
+  const auto document = [](int day, int rate) {
+    return fmt::format(
+        R"({{"schema":"weft.diagnosis/1","generated_at":"2026-11-{:02}T10:00:00Z","tool_version":"1","fabric":"f",
+"verdict":"healthy","hosts":[],"links":[],"coverage":{{"channels":2,"probed":2,"paths":1}},"probes":{{"sent":1,"lost":0}},
+"flows":{{"pattern":"all-pairs","flows":[{{"round":0,"src":"h1","dst":"h2","path":["h1->l1","l1->h2"],"wanted":1000,
+"delivered":{}}}]}}}})",
+        day, rate);
+  };
+  std::deque<ScratchFile> files;
+  Arguments words;
+  for (int i = 0; i < 6; ++i) {
+    if (i == 3) words.emplace_back("--with");
+    words.push_back(files.emplace_back(document(i + 1, i < 3 ? 900 + i : 500 + i)).path());
+  }
+  const auto sweeps = call(compare_command, words);
+  EXPECT_EQ(sweeps.status, 1) << sweeps.out << sweeps.err;
+  EXPECT_THAT(sweeps.out, HasSubstr("all-pairs flow over 2 hops"));
+  EXPECT_THAT(sweeps.out, HasSubstr("6 runs are too few"));
 }
 
 }  // namespace

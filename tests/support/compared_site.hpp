@@ -13,6 +13,7 @@
 
 #include "collectors/compare/layers.hpp"
 #include "topology/base/splitmix.hpp"
+#include "topology/model/fabric_builder.hpp"
 
 namespace weft {
 
@@ -30,6 +31,9 @@ class ComparedSite {
   double of_hosts = 0;         // seconds that hosts take more
   double of_channel = 0;       // seconds that `slow` takes more
   double rate = 50e6;          // of all cables
+  std::uint32_t spines = 2;    // one: half of the uplinks
+  double uplink = 1;           // the rate of a cable between switches, as a share of `rate`
+  bool is_known = true;        // by its fabric file
   const char* load = "full";   // or light
 
   compare::MeasuredRun run(SplitMix64& random) const {
@@ -40,7 +44,8 @@ class ComparedSite {
                               .flows = {},
                               .trips = {},
                               .culprits = {},
-                              .line_rate = rate};
+                              .line_rate = rate,
+                              .built = is_known ? built() : nullptr};
     std::normal_distribution<double> standard(0, 1);
     const double flows = of_run * standard(random), trips = of_run * standard(random);
     for (std::uint32_t round = 1; round < 6; ++round)
@@ -56,6 +61,25 @@ class ComparedSite {
     return made;
   }
 
+  /// As the fabric file has it.
+  std::shared_ptr<const compare::BuiltFabric> built() const {
+    FabricBuilder builder("site", FabricKind::roce);
+    const auto add = [&](std::string name, NodeKind kind, Tier tier) {
+      return *builder.add_node({.name = std::move(name), .kind = kind, .tier = tier});
+    };
+    std::vector<NodeId> above;
+    for (std::uint32_t i = 0; i < spines; ++i)
+      above.push_back(add(fmt::format("spine{}", i), NodeKind::switch_, Tier::spine));
+    for (std::uint32_t leaf = 0; leaf < 3; ++leaf) {
+      const NodeId node = add(fmt::format("leaf{}", leaf), NodeKind::switch_, Tier::leaf);
+      for (const NodeId spine : above) builder.connect(node, spine, Bandwidth::bit(rate * uplink));
+      for (std::uint32_t host = 2 * leaf; host < 2 * leaf + 2; ++host)
+        builder.connect(add(fmt::format("host{}", host), NodeKind::host, Tier::host), node,
+                        Bandwidth::bit(rate));
+    }
+    return std::make_shared<compare::BuiltFabric>(compare::built_fabric(std::move(builder).build()));
+  }
+
  private:
   static constexpr std::uint32_t kAllRounds = 1000;
   static std::uint32_t number(compare::MeasuredRun& run, const std::string& channel) {
@@ -69,7 +93,7 @@ class ComparedSite {
     const std::uint32_t from = src / 2, to = dst / 2;
     compare::ChannelPath found{number(run, fmt::format("host{}->leaf{}", src, from))};
     if (from != to) {
-      const std::uint32_t spine = round <= collides ? 0 : src % 2;
+      const std::uint32_t spine = round <= collides ? 0 : src % spines;
       found.push_back(number(run, fmt::format("leaf{}->spine{}", from, spine)));
       found.push_back(number(run, fmt::format("spine{}->leaf{}", spine, to)));
     }
@@ -90,13 +114,18 @@ class ComparedSite {
       return flow.round == round && std::ranges::count(flow.path, channel) > 0;
     }));
   }
+  double carries(const compare::MeasuredRun& run, std::uint32_t channel) const {
+    return rate * (run.channels[channel].find("host") == std::string::npos ? uplink : 1);
+  }
   /// As a sweep plans it: a share of the flow's right, the least that a channel of its path has for each.
   void ask(compare::MeasuredRun& run) const {
     const double share = load == std::string_view("light") ? 0.25 : 0.95;
     for (compare::MeasuredFlow& flow : run.flows) {
-      std::size_t most = 1;
-      for (const std::uint32_t channel : flow.path) most = std::max(most, crossing(run, flow.round, channel));
-      flow.wanted = flow.delivered = share * rate / static_cast<double>(most);
+      double right = rate;
+      for (const std::uint32_t channel : flow.path)
+        right =
+            std::min(right, carries(run, channel) / static_cast<double>(crossing(run, flow.round, channel)));
+      flow.wanted = flow.delivered = share * right;
       if (flow.src == held) flow.delivered *= left, flow.offered = flow.delivered, flow.sender_stalled = true;
     }
   }
@@ -110,8 +139,8 @@ class ComparedSite {
           if (run.flows[k].round == run.flows[i].round && std::ranges::count(run.flows[k].path, channel) > 0)
             sum += offered[k];
         const bool is_slow = run.channels[channel] == slow && of_channel == 0;
-        const double carries = rate * (is_slow && cause != Cause::loss ? left : 1);
-        run.flows[i].delivered = std::min(run.flows[i].delivered, offered[i] * carries / sum);
+        const double most = carries(run, channel) * (is_slow && cause != Cause::loss ? left : 1);
+        run.flows[i].delivered = std::min(run.flows[i].delivered, offered[i] * most / sum);
         if (is_slow && cause == Cause::loss) run.flows[i].delivered *= left;
       }
   }
@@ -176,6 +205,7 @@ inline std::vector<OneCause> one_cause_each() {
           {{.slow = "leaf0->spine1", .cause = Cause::loss, .left = 0.4}, "flow over 4 hops", Layer::losses},
           {{.left = 0.4, .held = "host3"}, "flow over 4 hops", Layer::hosts},
           {{.collides = 2}, "flow over 4 hops", Layer::collisions},
+          {{.uplink = 0.9}, "flow over 4 hops", Layer::oversubscription},
           {{.of_hosts = 1.2e-6}, "4 hops", Layer::hosts},
           {{.delay = 0.6e-6}, "4 hops", Layer::hops}};
 }

@@ -113,6 +113,40 @@ TEST(Layers, ASlowerLineRateIsNoCollision) {
   }
 }
 
+TEST(Layers, FewerOrSlowerCablesBetweenSwitchesAreNoCollisionsOfFlows) {
+  for (const ComparedSite& site : {ComparedSite{.spines = 1}, ComparedSite{.uplink = 0.5}}) {
+    const auto made = compared({}, site);
+    expect_layer(made, "flow over 4 hops", Layer::oversubscription);
+    for (const LayerShare& share : made.find("flow over 4 hops")->layers)
+      if (share.layer != Layer::oversubscription) {
+        EXPECT_NEAR(share.share, 0, 0.1) << to_string(share.layer);
+      }
+    EXPECT_THAT(
+        made.find("flow over 4 hops")->layers.front().places,
+        testing::Contains(AllOf(HasSubstr("B: leaf0: 2 x 50 Mbit/s to hosts"),
+                                HasSubstr(site.spines == 1 ? "1 x 50 Mbit/s up" : "2 x 25 Mbit/s up"))));
+  }
+}
+
+TEST(Layers, FewerCablesAndCollisionsBesideHaveTheirShares) {
+  const auto made = compared({}, {.collides = 5, .uplink = 0.8});
+  const Reasons* reasons = made.find("flow over 4 hops");
+  ASSERT_NE(reasons, nullptr);
+  EXPECT_EQ(reasons->layers[0].layer, Layer::collisions);
+  EXPECT_EQ(reasons->layers[1].layer, Layer::oversubscription);
+  EXPECT_NEAR(reasons->layers[1].share, std::log(1.25) / std::log(2.5), 0.1);
+}
+
+TEST(Layers, OfAFabricThatIsNotKnownPathsAndCablesAreOneLayer) {
+  const auto made = compared({.is_known = false}, {.spines = 1, .is_known = false});
+  expect_layer(made, "flow over 4 hops", Layer::collisions);
+}
+
+TEST(Layers, ASlowCableIsMeasuredAgainstWhatItIsBuiltFor) {
+  const auto made = compared({.uplink = 0.5}, {.slow = "leaf0->spine1", .left = 0.5, .uplink = 0.5});
+  expect_layer(made, "slowest flow", Layer::cables);
+}
+
 TEST(Layers, BothASlowerLineRateAndCollisionsHaveTheirShares) {
   const auto made = compared({}, {.collides = 5, .rate = 40e6});
   const Reasons* reasons = made.find("flow over 4 hops");

@@ -30,6 +30,22 @@ constexpr const char* kObservations =
 
 Cell flow_cell(const char* work) { return {{"all-pairs", work}, kFlowPayload, Metric::bandwidth}; }
 
+TEST(MeasuredRun, CountersOfCongestionAreReadAndHostDelaysAreNoticed) {
+  const std::string nics = R"("nics":[
+{"nic":"h1","counters":{"device":"mlx5_0","port":1,"seconds":2,"grew":{"np_cnp_sent":10,"rx_bytes":5}}},
+{"nic":"h2","counters":{"device":"mlx5_0","port":1,"seconds":4,"grew":{"np_cnp_sent":4}},
+ "delays":{"by_device":true}}],)";
+  std::string document = kDocument;
+  document.insert(document.find("\"flows\""), nics);
+  const auto run = read_measured_run("run", document, "");
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->counted_nics, 2U);
+  EXPECT_TRUE(run->has_host_delays);
+  EXPECT_THAT(run->grew_a_second, ElementsAre(testing::Pair("np_cnp_sent", 6.0)));
+  document.replace(document.find("\"seconds\":2"), 11, "\"seconds\":0");
+  EXPECT_FALSE(read_measured_run("run", document, ""));
+}
+
 TEST(MeasuredRun, FlowsBecomeCellsByDistanceAndTheSlowestOfEachRound) {
   const auto run = read_measured_run("run", kDocument, kObservations);
   ASSERT_TRUE(run) << run.error().message;

@@ -65,7 +65,10 @@ std::string html(const std::string& named, const std::string& side = "b.yaml") {
                                 .runs = 12,
                                 .of_a = of_a,
                                 .of_b = of_b,
-                                .remarks = {}};
+                                .remarks = {},
+                                .slow_b = {{"flows from " + named, 0.5}},
+                                .congestion = {{"np_cnp_sent", 1, 900, true}},
+                                .not_told = compare::not_told(of_a, of_b)};
   return comparison_html({comparison, a, b, &fabrics}, {});
 }
 
@@ -111,6 +114,14 @@ TEST(ComparisonHtml, NamesFromOutsideAreEscaped) {
   EXPECT_THAT(page, Not(HasSubstr("\x1b")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)"));
   EXPECT_THAT(page, HasSubstr("b\\x1b[31m&lt;b&gt;&quot;'&amp;.yaml"));
+}
+
+TEST(ComparisonHtml, WhatStandsBesideTheLayersIsToldAndEscaped) {
+  const auto page = html("<b>leaf1</b>--spine1");
+  EXPECT_THAT(page, HasSubstr("slow in B: flows from &lt;b&gt;leaf1"));
+  EXPECT_THAT(page, HasSubstr("counted: np_cnp_sent: 1 a second and NIC on A, 900 on B"));
+  EXPECT_THAT(page, HasSubstr("not told: A and B: no round trips"));
+  EXPECT_THAT(page, Not(HasSubstr("<b>leaf1</b>--")));
 }
 
 TEST(ComparisonHtml, RecordedRunsHaveAReportWithoutReasons) {

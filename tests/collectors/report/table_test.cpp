@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "collectors/report/findings.hpp"
+#include "collectors/report/remedy.hpp"
 #include "collectors/report/routing_table.hpp"
 #include "topology/base/text.hpp"
 #include "topology/findings/observation.hpp"
@@ -13,6 +15,7 @@
 namespace weft::report {
 namespace {
 
+using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
@@ -85,6 +88,25 @@ TEST(DiagnosisTable, NothingIsReplacedWhereACableIsElsewhereThanTheFileHasIt) {
   EXPECT_THAT(text, HasSubstr("do: move the cable, or correct the fabric file"));
   EXPECT_THAT(text, Not(HasSubstr("replace")));
   EXPECT_THAT(text, Not(HasSubstr("keep jobs off")));
+}
+
+std::string first_todo(const files::DiagnosisDocument& document) {
+  return what_to_do(entries_of(document).front().trouble);
+}
+
+TEST(DiagnosisTable, AMiswiredCableThatIsBadBesidesIsNotOnlyMoved) {
+  const std::string miswired =
+      "12 traces come from spine2 into leaf1/p6, which the fabric joins with spine1" + std::string(kMiswired);
+  auto lossy_one = lossy();
+  lossy_one.links[0].evidence = {"38 of 4,096 lost", miswired};
+  EXPECT_THAT(first_todo(lossy_one), AllOf(HasSubstr("move the cable"), HasSubstr("clean and reseat")));
+  auto dead = lossy();
+  dead.links.clear();
+  dead.hosts.push_back({.host = "host2",
+                        .verdict = Verdict::failed,
+                        .cause = Cause::down,
+                        .evidence = {"its NIC is dead", miswired}});
+  EXPECT_THAT(first_todo(dead), AllOf(HasSubstr("move the cable"), HasSubstr("keep jobs off the host")));
 }
 
 TEST(DiagnosisTable, CallsPortsAsTheirSwitchDoes) {
