@@ -26,7 +26,7 @@ std::vector<std::string> named_by(const nlohmann::json& document) {
     for (const auto& finding : document[list])
       if (finding["verdict"] != "healthy" && finding["verdict"] != "unknown" &&
           finding.value("confidence", 0.0) >= 0.9)
-        names.push_back(finding.contains("link") ? finding["link"] : finding["host"]);
+        names.push_back(finding.contains("host") ? finding["host"] : finding["link"]);
   return names;
 }
 
