@@ -13,6 +13,7 @@
 #include "cli/output_files.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
+#include "cli/trace_fields.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/json_text.hpp"
@@ -129,6 +130,7 @@ int balance_fabric(const po::variables_map& values) {
   auto options = read_balance_options(fabric, values);
   if (!options) return report(options.error());
   if (options->paths) options->assign.paths = &*options->paths;
+  if (options->paths) note_hashed(file->lab.hashed, values["fabric"].as<std::string>());
   const demand::Demand& demand = options->asked.demand;
   return answer_balance(fabric, *options,
                         options->previous

@@ -6,6 +6,7 @@
 #include "balancer/assign/avoid.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/stamp.hpp"
+#include "cli/trace_fields.hpp"
 #include "probes/plan/predicted_labels.hpp"
 #include "topology/base/result.hpp"
 #include "topology/files/file_text.hpp"
@@ -37,8 +38,9 @@ Result<void> read_paths(const Fabric& fabric, BalanceOptions& options, const po:
   const auto path = text_option(values, "paths");
   if (!path) return {};
   WEFT_TRY(const auto text, files::read_text_file(*path, kMaxPathMapBytes));
-  WEFT_TRY(auto map, files::parse_path_map(fabric, text, *path));
-  options.paths = std::move(map);
+  WEFT_TRY(auto document, files::parse_path_map_document(fabric, text, *path));
+  note_hashed(document.fields, *path);
+  options.paths = std::move(document.map);
   if (values.count("predict")) predict(*options.paths);
   return {};
 }

@@ -15,6 +15,7 @@
 #include "cli/nccl_site.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "cli/trace_fields.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
@@ -210,7 +211,9 @@ Result<void> steer_job(const po::variables_map& values) {
   std::optional<PathMap> paths;
   if (const auto map_path = text_option(values, "paths")) {
     WEFT_TRY(const auto map_text, files::read_text_file(*map_path, kMaxAssignment));
-    WEFT_TRY(paths, files::parse_path_map(file.fabric, map_text, outside_text(*map_path)));
+    WEFT_TRY(auto document, files::parse_path_map_document(file.fabric, map_text, outside_text(*map_path)));
+    note_hashed(document.fields, outside_text(*map_path));
+    paths = std::move(document.map);
   }
   if (const auto blacklist = text_option(values, "blacklist")) {
     if (!paths)

@@ -13,6 +13,7 @@
 #include "cli/sweep_answer.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/time_limit.hpp"
+#include "cli/trace_fields.hpp"
 #include "probes/plan/scope.hpp"
 #include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
@@ -110,6 +111,7 @@ int simulate_sweep(const po::variables_map& values, const files::FabricFile& fil
   if (!addresses) return report(addresses.error());
   const auto hash = routing::parse_hash(values["hash"].as<std::string>());
   if (!hash) return report({hash.error().kind, "--hash: " + hash.error().message});
+  if (hash->queue_pair) note_hashed({PacketField::queue_pair}, "--hash");
   const auto limit = read_time_limit(values);
   if (!limit) return report(limit.error());
   const Interrupt interrupt(Interrupt::Then::exit);  // a diagnosis alone may take seconds
@@ -176,8 +178,8 @@ OptionParser simulate_options() {
       "every channel loses by itself: each a share of its own, log-uniform from a tenth of PCT up to PCT; "
       "above 0% and below 5%")("hash",
                                po::value<std::string>()->value_name("HASH")->default_value("structureless"),
-                               "by which switches choose: structureless, crc16, crc32, toeplitz or xor, and "
-                               ":modulo, :threshold or :table");
+                               "by which switches choose: structureless, crc16, crc32, toeplitz or xor; "
+                               ":modulo, :threshold or :table; and :qp, :class, :ingress or :polarised");
   parser.positional("fabric", 1);
   add_sweep_options(parser.options(Group::how_much));
   add_timeout_option(parser.options(Group::how_much));

@@ -21,6 +21,7 @@
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_infiniband.hpp"
 #include "cli/time_limit.hpp"
+#include "cli/trace_fields.hpp"
 #include "collectors/report/sending.hpp"
 #include "probes/plan/scope.hpp"
 #include "probes/run/agent_run.hpp"
@@ -202,6 +203,7 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
     return report({ErrorKind::usage, "--engine umad: a RoCE fabric is probed by raw packets or by verbs"});
   if (const auto read = read_flow_options(values, engine, options); !read) return report(read.error());
   options.nic_counters = true;
+  note_hashed(file.lab.hashed, text_option(values, "fabric").value_or("the fabric file"));
   const auto tolerance = read_tolerance(values, file.lab.tolerate);
   if (!tolerance) return report(tolerance.error());
   options.tolerate = *tolerance;

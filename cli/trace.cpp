@@ -18,6 +18,7 @@
 #include "cli/simulate_infiniband.hpp"
 #include "cli/time_limit.hpp"
 #include "cli/trace_answer.hpp"
+#include "cli/trace_fields.hpp"
 #include "cli/trace_paths.hpp"
 #include "cli/trace_words.hpp"
 #include "probes/mad/mads.hpp"
@@ -74,22 +75,10 @@ constexpr const char* kExamples =
     "  weft trace host1 host5 --fabric fabric.yaml --simulate\n"
     "  weft trace 'host[1-8]' 'host[9-16]' --lab --every-path   # 64 pairs\n"
     "  weft trace host1 host5 --fabric fabric.yaml --map --hash crc32   # all labels\n"
+    "  weft trace host1 host5 --lab --fields    # what switches choose paths by\n"
     "  weft trace gpu001 gpu064 --fabric ib.yaml --device mlx5_0   # InfiniBand\n"
     "  weft trace gpu001 gpu064 --fabric cluster.yaml --audit 64   # where queue pairs go\n"
     "  weft trace host1 host5 --lab --audit 12 --move   # spread them evenly while they live\n";
-
-Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
-  WEFT_TRY(const auto src, fabric.find_nic(words.src));
-  WEFT_TRY(const auto dst, fabric.find_nic(words.dst));
-  if (src == dst) return fail(ErrorKind::usage, "{} and {} are the same NIC", words.src, words.dst);
-  return plan::NicPair{src, dst};
-}
-
-/// Both ends; one where a host probes itself.
-std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
-  const NodeId near = fabric.port(pair.src).node, far = fabric.port(pair.dst).node;
-  return near == far ? std::vector{near} : std::vector{near, far};
-}
 
 /// By what each NIC was traced from, in one line.
 void report_engines(const Fabric& fabric, const session::TraceScript& script) {
@@ -245,9 +234,10 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const auto file = load_fabric_file(path);
   if (!file) return report(file.error());
   if (file->fabric.kind() == FabricKind::infiniband) {
-    if (words.map.all_labels || words.every_path || !values["hash"].defaulted())
-      return report({ErrorKind::usage,
-                     "--map, --every-path, --hash: on InfiniBand tables tell the path of every label"});
+    if (words.map.all_labels || words.every_path || words.fields || !values["hash"].defaulted())
+      return report(
+          {ErrorKind::usage,
+           "--map, --every-path, --fields, --hash: on InfiniBand tables tell the path of every label"});
     return trace_infiniband_fabric(values, words, *file);
   }
   if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
@@ -262,9 +252,12 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
       return report({ErrorKind::usage, "--hash is of a simulation: add --simulate"});
     const auto live = read_live_fabric(path);
     if (!live) return report(live.error());
+    if (words.fields) return try_fields_cluster(values, words, *live);
     return words.every_path ? find_paths_cluster(values, words, *live) : trace_cluster(values, words, *live);
   }
-  const int status = words.every_path ? find_paths_simulated(words, *file) : trace_simulated(words, *file);
+  const int status = words.fields       ? try_fields_simulated(words, *file)
+                     : words.every_path ? find_paths_simulated(words, *file)
+                                        : trace_simulated(words, *file);
   if (!simulated && status == kExitHealthy)
     print_stderr("weft: {} gives no addresses: traced in a simulation, no packet was sent\n", path);
   return status;
@@ -296,9 +289,12 @@ OptionParser trace_options() {
       "structure")("every-path",
                    "only until every path was seen, asking the hops that decide; SRC and DST may be lists "
                    "(host[1-8])")(
+      "fields",
+      "which fields of a packet move its path: one at a time is varied (source port, destination queue pair, "
+      "traffic class, flow label, size)")(
       "hash", po::value<std::string>()->value_name("HASH")->default_value("structureless"),
-      "of simulated switches: structureless, crc16, crc32, toeplitz or xor, and :modulo, "
-      ":threshold or :table");
+      "of simulated switches: structureless, crc16, crc32, toeplitz or xor; :modulo, :threshold or :table; "
+      "and :qp, :class, :ingress or :polarised");
   parser.options(Group::how)
       .add_options()("engine", po::value<std::string>()->value_name("auto|raw|dpdk")->default_value("auto"),
                      "how traces are sent on RoCE: auto, raw, or dpdk (the same packets by DPDK)");
@@ -327,11 +323,12 @@ int trace_command(const Arguments& arguments) {
   const auto lab = (*values)["lab"].as<std::string>();
   if (!(*values)["hash"].defaulted())
     return report({ErrorKind::usage, "--hash is of a simulation: a lab's routers hash by their kernel"});
+  if (!lab::ib_lab_exists(lab, ib_lab_root()) && words->fields) return try_fields_lab(*values, *words);
   if (!lab::ib_lab_exists(lab, ib_lab_root()))
     return words->every_path ? find_paths_lab(*values, *words) : trace_lab(*values, *words);
-  if (words->map.all_labels || words->every_path)
-    return report(
-        {ErrorKind::usage, "--map and --every-path: on InfiniBand tables tell the path of every label"});
+  if (words->map.all_labels || words->every_path || words->fields)
+    return report({ErrorKind::usage,
+                   "--map, --every-path and --fields: on InfiniBand tables tell the path of every label"});
   if (words->audit.queue_pairs > 0)
     return report(
         {ErrorKind::usage, "--audit: an InfiniBand lab has no queue pairs, only management datagrams"});

@@ -7,6 +7,7 @@
 #include "cli/cluster_arguments.hpp"
 #include "cli/output_files.hpp"
 #include "cli/time_limit.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 namespace {
@@ -68,6 +69,10 @@ Result<TraceWords> read_trace_words(const po::variables_map& values) {
   if (every_path && (audit.queue_pairs > 0 || map.all_labels || !values["labels"].defaulted()))
     return fail(ErrorKind::usage,
                 "--every-path chooses the labels itself: leave out --labels, --map and --audit");
+  const bool fields = values.count("fields") != 0;
+  if (fields && (audit.queue_pairs > 0 || map.all_labels || every_path || !values["labels"].defaulted()))
+    return fail(ErrorKind::usage,
+                "--fields chooses the packets itself: leave out --labels, --map, --every-path and --audit");
   const auto hash = routing::parse_hash(values["hash"].as<std::string>());
   if (!hash) return pass_on(hash, "--hash");
   WEFT_TRY(const auto engine, read_trace_engine(values));
@@ -90,7 +95,20 @@ Result<TraceWords> read_trace_words(const po::variables_map& values) {
                     engine,
                     std::move(dpdk_args),
                     every_path,
+                    fields,
                     text_option(values, "html")};
+}
+
+Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
+  WEFT_TRY(const auto src, fabric.find_nic(words.src));
+  WEFT_TRY(const auto dst, fabric.find_nic(words.dst));
+  if (src == dst) return fail(ErrorKind::usage, "{} and {} are the same NIC", words.src, words.dst);
+  return plan::NicPair{src, dst};
+}
+
+std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
+  const NodeId near = fabric.port(pair.src).node, far = fabric.port(pair.dst).node;
+  return near == far ? std::vector{near} : std::vector{near, far};
 }
 
 void choose_engine(run::AgentSite& site, const TraceWords& words) {

@@ -25,11 +25,17 @@ struct TraceWords {
   std::optional<run::EngineKind> engine = std::nullopt;  // raw or dpdk; absent: auto
   std::string dpdk_args = {};
   bool every_path = false;                         // src and dst are lists
+  bool fields = false;                             // which of them move the path
   std::optional<std::string> html = std::nullopt;  // of an audit: a file for the report
 };
 
 /// Error: usage, naming the option and what it takes.
 Result<TraceWords> read_trace_words(const po::variables_map& values);
+
+/// The two NICs. Errors: not_found, usage.
+Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words);
+/// Both ends; one where a host probes itself.
+std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair);
 
 /// Queue pairs to audit need their engine; else each NIC is traced from as it can send.
 void choose_engine(run::AgentSite& site, const TraceWords& words);

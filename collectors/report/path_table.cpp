@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "probes/plan/trace_plan.hpp"
 #include "topology/base/text.hpp"
@@ -98,6 +99,20 @@ std::vector<std::string> names_of(const Fabric& fabric, std::span<const ChannelI
   return names;
 }
 
+/// Where all labels together reach fewer paths than there are: later switches see flows that earlier ones
+/// have sorted by the same bits.
+std::string polarisation_text(const Fabric& fabric, plan::LabelMap& map, const plan::NicPair& pair) {
+  std::set<std::vector<ChannelId>> reached;
+  for (const PathLabel label : plan::spread_labels(plan::kRoceLabels))
+    reached.insert(map.path_of(pair, label).channels);
+  routing::ShortestPathCache ways(fabric);
+  const std::uint32_t paths = plan::equal_paths(fabric, ways, pair);
+  if (reached.size() >= paths) return {};
+  return fmt::format(
+      "polarised: all labels together reach {} of {} paths; the switches of two tiers hash too much alike",
+      reached.size(), paths);
+}
+
 }  // namespace
 
 std::string label_map_table(const Fabric& fabric, plan::LabelMap& map, const plan::NicPair& pair,
@@ -111,6 +126,9 @@ std::string label_map_table(const Fabric& fabric, plan::LabelMap& map, const pla
     text += wrapped(fmt::format("{}, {} next hops: {}", fabric.name_of(group.at), group.next_hops.size(),
                                 hash_text(*group.hash)),
                     kIndent, columns, kDeeper);
+  if (const auto polarised = tally.open == 0 ? polarisation_text(fabric, map, pair) : std::string();
+      !polarised.empty())
+    text += wrapped(polarised, 0, columns);
   if (tally.predicted > 0)
     text += wrapped("predicted: trace a label before anything rests on it", 0, columns);
   return text;

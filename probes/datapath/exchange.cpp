@@ -33,6 +33,12 @@ std::size_t batch_of(const Pace& pace) {
   return slow ? 1 : kBatch;
 }
 
+void set_fields(packet::ProbeRoute& route, const PacketFields& fields) {
+  route.traffic_class = fields.traffic_class.value_or(route.traffic_class);
+  route.queue_pair = fields.queue_pair.value_or(route.queue_pair);
+  route.flow_label = fields.flow_label.value_or(route.flow_label);
+}
+
 class Exchange {
  public:
   Exchange(const ExchangeContext& context, const ExchangeRequest& request, ProbeBook& book)
@@ -70,14 +76,15 @@ class Exchange {
     const auto& probe = queue_[slot];
     const bool v6 = context_.nic.address.is_v6();
     const auto size = packet::probe_size(probe.size, v6);
-    const packet::ProbeRoute route{.from_mac = context_.nic.mac,
-                                   .to_mac = *request_.next_hops[probe.peer],
-                                   .from = context_.nic.address,
-                                   .to = request_.peers[probe.peer].address,
-                                   .label = probe.label,
-                                   .hop_limit = probe.hop_limit,
-                                   .traffic_class = context_.nic.traffic_class,
-                                   .identification = static_cast<std::uint16_t>(identification_ + slot)};
+    packet::ProbeRoute route{.from_mac = context_.nic.mac,
+                             .to_mac = *request_.next_hops[probe.peer],
+                             .from = context_.nic.address,
+                             .to = request_.peers[probe.peer].address,
+                             .label = probe.label,
+                             .hop_limit = probe.hop_limit,
+                             .traffic_class = context_.nic.traffic_class,
+                             .identification = static_cast<std::uint16_t>(identification_ + slot)};
+    if (probe.fields != nullptr) set_fields(route, *probe.fields);
     const packet::ProbeHeader header{.kind = packet::ProbeKind::probe,
                                      .back_label = probe.back_label,
                                      .run = context_.secrets.run,

@@ -19,7 +19,8 @@ struct Outgoing {
   std::uint8_t hop_limit = 64;
   std::uint32_t spec = 0;
   std::uint32_t sequence = 0;
-  std::size_t size = 0;  // of the IP packet
+  std::size_t size = 0;                  // of the IP packet
+  const PacketFields* fields = nullptr;  // but for their size; null: as usual. It outlives the exchange
 };
 
 /// What to send and what became of it. `exchange` calls: next until it gives nothing; sent or refused once

@@ -16,6 +16,7 @@
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 #include "topology/findings/observation.hpp"
+#include "topology/model/packet_fields.hpp"
 #include "topology/model/path.hpp"
 
 namespace weft::datapath {
@@ -50,6 +51,7 @@ struct TraceSpec {
   std::uint8_t max_hops = 5;
   std::uint8_t first_hop = 1;
   bool to_peer = true;  // the last of these hops is the peer's place; else a switch's, and no echo is due
+  PacketFields fields = {};
   /// Hops asked. Precondition: first_hop is one of 1..max_hops.
   std::uint32_t hops() const { return max_hops - first_hop + 1u; }
   friend bool operator==(const TraceSpec&, const TraceSpec&) = default;

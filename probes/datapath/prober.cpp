@@ -93,7 +93,9 @@ std::optional<Outgoing> TraceBook::next() {
                       .back_label = label,
                       .hop_limit = hop,
                       .spec = spec_,
-                      .sequence = attempt_ * spec.hops() + hop - spec.first_hop};
+                      .sequence = attempt_ * spec.hops() + hop - spec.first_hop,
+                      .size = static_cast<std::size_t>(spec.fields.size.value_or(Bytes(0)).count()),
+                      .fields = &spec.fields};
     }
   }
   return std::nullopt;
@@ -198,6 +200,11 @@ Result<std::size_t> count_probes(const TraceRequest& request) {
     if (spec.first_hop == 0 || spec.first_hop > spec.max_hops)
       return fail(ErrorKind::usage, "spec {}: from hop {}: expected 1 to {}", i, spec.first_hop,
                   spec.max_hops);
+    if (!are_possible(spec.fields))
+      return fail(ErrorKind::usage,
+                  "spec {}: fields that no packet has: a queue pair of 24 bits and a flow "
+                  "label of 20 are the most",
+                  i);
     total += std::size_t{spec.hops()} * request.attempts;
   }
   return total;

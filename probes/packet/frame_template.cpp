@@ -34,7 +34,8 @@ FrameTemplate::Way FrameTemplate::way_of(const ProbeRoute& route) {
           word_of(to + 8, 8),
           word_of(route.from_mac.bytes.data(), 6) | std::uint64_t{route.traffic_class} << 48 |
               std::uint64_t{route.to.is_v6()} << 56,
-          word_of(route.to_mac.bytes.data(), 6)};
+          word_of(route.to_mac.bytes.data(), 6),
+          route.queue_pair.value() | std::uint64_t{route.flow_label} << 32};
 }
 
 bool FrameTemplate::is_of(const ProbeRoute& route, std::size_t ip_size) const {

@@ -22,8 +22,8 @@ class FrameTemplate {
                  std::size_t ip_size);
 
  private:
-  /// Addresses, stations and traffic class of a route, in words that compare quickly.
-  using Way = std::array<std::uint64_t, 6>;
+  /// All of a route that the frames of a flow share, in words that compare quickly.
+  using Way = std::array<std::uint64_t, 7>;
   static Way way_of(const ProbeRoute& route);
   bool is_of(const ProbeRoute& route, std::size_t ip_size) const;
   void prepare(const ProbeRoute& route, std::size_t ip_size);

@@ -47,6 +47,7 @@ std::uint32_t clamp_turnaround(Nanoseconds turnaround) {
 void encode_ip(const ProbeRoute& route, std::size_t ip_size, MutableByteSpan out) {
   if (route.to.is_v6())
     return encode_ipv6({.traffic_class = route.traffic_class,
+                        .flow_label = route.flow_label,
                         .payload_length = static_cast<std::uint16_t>(ip_size - kIpv6Size),
                         .protocol = kProtocolUdp,
                         .hop_limit = route.hop_limit,
@@ -71,7 +72,7 @@ void encode_transport(const ProbeRoute& route, const ProbeHeader& header, const 
       out);
   encode_bth({.opcode = kOpcodeUdSendOnly,
               .partition = kDefaultPartition,
-              .destination = kProbeQueuePair,
+              .destination = route.queue_pair,
               .sequence = PacketSequence((first_psn(header, key) + header.sequence) & 0xFFFFFF)},
              out.subspan(kUdpSize));
   encode_deth({.queue_key = kProbeQueueKey, .source = kProbeQueuePair}, out.subspan(kUdpSize + kBthSize));

@@ -90,7 +90,9 @@ struct ProbeRoute {
   UdpPort label;  // UDP source port
   std::uint8_t hop_limit = 64;
   std::uint8_t traffic_class = 0;
-  std::uint16_t identification = 0;  // IPv4 only
+  std::uint16_t identification = 0;    // IPv4 only
+  QpNum queue_pair = kProbeQueuePair;  // destination
+  std::uint32_t flow_label = 0;        // IPv6 only, 20 bits
 };
 
 /// Writes a frame of kEthernetSize + `ip_size` bytes to the front of `out` and returns that. `ip_size` is one

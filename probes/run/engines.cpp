@@ -220,6 +220,14 @@ session::OpenEngines umad_engines(std::vector<session::NicReport> nics, bool in_
   };
 }
 
+session::NicEngines engines_of(const std::shared_ptr<sim::SimNic>& nic) {
+  session::NicEngines engines{nic, nic};
+  engines.expect = [nic](const session::TaskWork& work) {
+    if (const auto* request = std::get_if<datapath::TraceRequest>(&work)) nic->expect(*request);
+  };
+  return engines;
+}
+
 session::OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,
                                        const std::vector<FaultSpec>& faults, std::uint64_t seed,
                                        std::shared_ptr<const routing::ForwardingTables> tables,
@@ -235,8 +243,7 @@ session::OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& 
   return [world = sim::SimFabric::make(fabric, addresses, options)](
              const session::NicAssignment& assigned, const packet::RunSecrets&,
              const datapath::SharedNics&) -> Result<session::NicEngines> {
-    const auto engine = world->engine(assigned.nic);
-    return session::NicEngines{engine, engine};
+    return engines_of(world->engine(assigned.nic));
   };
 }
 

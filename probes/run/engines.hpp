@@ -19,6 +19,10 @@
 #include "topology/routing/forwarding_tables.hpp"
 #include "topology/routing/switch_hash.hpp"
 
+namespace weft::sim {
+class SimNic;
+}
+
 namespace weft::run {
 
 /// Opens AF_PACKET engines for NICs that go by the interfaces and addresses of `nics`.
@@ -72,6 +76,8 @@ umad::OpenMads mads_of_host();
 /// Opens InfiniBand management engines; a NIC's address is the GID of its port.
 session::OpenEngines umad_engines(std::vector<session::NicReport> nics, bool in_ibsim, umad::OpenMads open);
 
+/// All that a simulated NIC does.
+session::NicEngines engines_of(const std::shared_ptr<sim::SimNic>& nic);
 /// Engines of a simulated fabric; what is given must outlive them. `tables`,
 /// `background_loss` and `hash` as SimOptions has them.
 session::OpenEngines simulated_engines(const Fabric& fabric, const AddressBook& addresses,

@@ -152,6 +152,10 @@ class LocalAgents {
     }
     return ready;
   }
+  void expect(const Task& task) {
+    const auto engines = engines_.find(task.nic);
+    if (engines != engines_.end() && engines->second.expect) engines->second.expect(task.work);
+  }
   ToCoordinator answer(const std::string&, const Task& task) {
     const auto engines = engines_.find(task.nic);
     if (engines == engines_.end()) {
@@ -225,8 +229,12 @@ Result<void> coordinate_in_process(Coordinator& coordinator, const std::vector<s
   LocalAgents agents(open);
   const TimePoint now{};
   std::deque<CoordinatorAction> todo;
-  const auto add = [&todo](Coordinator::Actions actions) {
-    for (auto& action : actions) todo.push_back(std::move(action));
+  const auto add = [&](Coordinator::Actions actions) {
+    for (auto& action : actions) {
+      const auto* message = std::get_if<SendToAgent>(&action);
+      if (const auto* task = message ? std::get_if<Task>(&message->message) : nullptr) agents.expect(*task);
+      todo.push_back(std::move(action));
+    }
   };
   add(coordinator.start(now));
   for (const std::string& host : hosts) add(coordinator.on_message(host, Hello{.host = host}, now));

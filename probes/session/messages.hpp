@@ -23,7 +23,7 @@ namespace weft::session {
 /// The version of these messages, which programs of several versions may share. It grows when a message comes
 /// to mean something else or what it needs is missing in older ones; a new member that may be absent leaves
 /// it.
-inline constexpr std::uint32_t kProtocol = 6;
+inline constexpr std::uint32_t kProtocol = 7;
 
 // The engines that a run chooses among, as these messages name them.
 inline constexpr std::string_view kAnyEngine = "auto";

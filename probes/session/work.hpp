@@ -19,6 +19,9 @@ struct NicEngines {
   /// What its device has counted; null, or absent: it tells nothing.
   std::function<std::optional<NicCounters>()> counters = nullptr;
   std::string uses = {};  // what they go by, in words: for the result
+  /// In one process: what the NIC is about to be asked, told of all NICs before any begins. Null: it is of no
+  /// interest.
+  std::function<void(const TaskWork&)> expect = nullptr;
 };
 
 /// Opens the engines of a NIC for one run, which sends to these NICs.

@@ -249,6 +249,7 @@ TEST(CommandLine, RefusesBadArgumentsOfATrace) {
   expect_refused({"trace", "host1", "host3", "--fabric", fabric.path(), "--labels", "0"}, "--labels");
   expect_refused({"trace", "host1", "host3", "--lab=no-such-lab", "--exchange", "rdmacm"}, "add --audit");
   expect_refused({"trace", "host1", "host3", "--lab=no-such-lab", "--move"}, "add --audit");
+  expect_refused({"trace", "host1", "host3", "--fabric", fabric.path(), "--fields", "--map"}, "leave out");
   expect_refused(
       {"trace", "host1", "host3", "--fabric", fabric.path(), "--audit", "4", "--move", "--simulate"},
       "leave out --simulate");

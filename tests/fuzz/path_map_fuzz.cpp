@@ -8,10 +8,15 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const weft::Fabric fabric = *weft::make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1});
-  const auto map = weft::files::parse_path_map(fabric, {reinterpret_cast<const char*>(data), size}, "fuzz");
-  if (!map) return 0;
-  const auto written = weft::files::path_map_json(fabric, *map, {});
-  const auto again = weft::files::parse_path_map(fabric, written, "written");
-  if (!again || weft::files::path_map_json(fabric, *again, {}) != written) std::abort();
+  const auto write = [&](const weft::files::PathMapDocument& document) {
+    return weft::files::path_map_json(fabric, document.map, {}, nullptr,
+                                      document.fields ? &*document.fields : nullptr);
+  };
+  const auto read =
+      weft::files::parse_path_map_document(fabric, {reinterpret_cast<const char*>(data), size}, "fuzz");
+  if (!read) return 0;
+  const auto written = write(*read);
+  const auto again = weft::files::parse_path_map_document(fabric, written, "written");
+  if (!again || write(*again) != written) std::abort();
   return 0;
 }

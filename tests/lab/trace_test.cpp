@@ -49,6 +49,30 @@ TEST(Trace, GivesEveryLabelThePathThatTheKernelGivesIt) { expect_the_kernels_pat
 
 TEST(Trace, GivesEveryLabelThePathThatTheKernelGivesItOverIpv6) { expect_the_kernels_paths(IpFamily::v6); }
 
+/// The kernel's 5-tuple hash knows addresses and ports alone.
+void expect_the_source_port_alone_moves(IpFamily family, std::size_t fields) {
+  const auto fabric = make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 1}).value();
+  const TestLab lab(fabric, {.family = family}, cli::lab_state_root());
+  const auto tried = os::run_program(
+      {WEFT_BINARY_DIR "/weft", "trace", "host1", "host2", "--fields", "--lab=" + lab->name(), "-o", "json"},
+      "", kLimit);
+  ASSERT_TRUE(tried) << tried.error().message;
+  expect_matches_schema(*tried, "pathmap");
+  const auto document = Json::parse(*tried);
+  ASSERT_EQ(document["fields"]["tried"].size(), fields) << *tried;
+  EXPECT_EQ(document["fields"]["repeats_moved"], 0);
+  for (const auto& tries : document["fields"]["tried"])
+    EXPECT_EQ(tries["moves"], tries["field"] == "source_port" ? "yes" : "no") << tries;
+  EXPECT_EQ(document["fields"]["tried"][0]["at"], Json({"leaf1"}));
+  EXPECT_EQ(document["pairs"][0]["paths"].size(), 4u);
+}
+
+TEST(Trace, InALabTheSourcePortAloneMovesAPath) { expect_the_source_port_alone_moves(IpFamily::v4, 4); }
+
+TEST(Trace, InALabTheSourcePortAloneMovesAPathOverIpv6) {
+  expect_the_source_port_alone_moves(IpFamily::v6, 5);
+}
+
 TEST(Trace, ShowsAPersonThePathsAndTheirLabels) {
   const auto fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
   const TestLab lab(fabric, {}, cli::lab_state_root());

@@ -19,9 +19,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kFileKeys{"fabric"sv,    "kind"sv,     "lab"sv,     "clos"sv,
-                               "rails"sv,     "nodes"sv,    "links"sv,   "import"sv,
-                               "addresses"sv, "tolerate"sv, "domains"sv, "counters"sv};
+constexpr std::array kFileKeys{"fabric"sv, "kind"sv,    "lab"sv,     "clos"sv,      "rails"sv,
+                               "nodes"sv,  "links"sv,   "import"sv,  "addresses"sv, "tolerate"sv,
+                               "hashed"sv, "domains"sv, "counters"sv};
 constexpr std::array kClosKeys{"pods"sv, "leaves"sv, "spines"sv, "cores"sv, "hosts_per_leaf"sv, "link"sv};
 constexpr std::array kRailsKeys{"groups"sv, "hosts_per_group"sv, "rails"sv, "spines"sv,
                                 "pods"sv,   "cores"sv,           "link"sv};
@@ -250,6 +250,20 @@ Result<StatedTolerance> yaml_tolerance(YamlView where, std::string_view key) {
   return stated;
 }
 
+Result<std::vector<PacketField>> yaml_hashed(YamlView list, std::string_view key) {
+  WEFT_TRY_VOID(yaml_sequence(list, key));
+  std::vector<PacketField> fields;
+  for (auto item = list.first(); item; item = item->next()) {
+    const auto field = parse_packet_field(item->text());
+    if (!field || std::ranges::count(fields, *field) > 0)
+      return item->error(
+          "{}: expected source_port, queue_pair, traffic_class, flow_label or size, each once; found {}", key,
+          item->described());
+    fields.push_back(*field);
+  }
+  return fields;
+}
+
 /// The hosts of `lab: {guests: ...}`, beside those that say so themselves.
 Result<void> add_guests(const YamlFields& file, const Fabric& fabric, LabSettings& lab) {
   if (const auto where = file.find("lab")) {
@@ -293,7 +307,8 @@ Result<FabricFile> parse_fabric_file(std::string_view text, std::string_view fil
   WEFT_TRY_VOID(in_turn([&] { return fields.need_into("fabric", name, yaml_fabric_name); },
                         [&] { return fields.read_into("kind", kind, yaml_kind); },
                         [&] { return fields.read_into("lab", lab, yaml_lab); },
-                        [&] { return fields.read_into("tolerate", lab.tolerate, yaml_tolerance); }));
+                        [&] { return fields.read_into("tolerate", lab.tolerate, yaml_tolerance); },
+                        [&] { return fields.read_into("hashed", lab.hashed, yaml_hashed); }));
   std::vector<std::string> remarks;
   WEFT_TRY(auto fabric, read_body(fields, std::move(name), kind, file, lab, remarks));
   WEFT_TRY_VOID(add_guests(fields, fabric, lab));

@@ -118,6 +118,12 @@ void put_tolerance(Text& out, const StatedTolerance& stated) {
   put(out, "}}\n");
 }
 
+void put_hashed(Text& out, const std::vector<PacketField>& fields) {
+  put(out, "hashed: [");
+  for (std::size_t i = 0; i < fields.size(); ++i) put(out, "{}{}", i > 0 ? ", " : "", to_string(fields[i]));
+  put(out, "]\n");
+}
+
 void put_addresses(Text& out, const Fabric& fabric, const AddressBook& addresses) {
   put(out, "addresses:\n  ports:\n");
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
@@ -137,6 +143,7 @@ std::string write_fabric_file(const Fabric& fabric, const LabSettings& lab, cons
   put(out, "fabric: {}\nkind: {}\n", scalar(fabric.name()), to_string(fabric.kind()));
   put_lab(out, lab);
   if (!lab.tolerate.empty()) put_tolerance(out, lab.tolerate);
+  if (!lab.hashed.empty()) put_hashed(out, lab.hashed);
   put(out, "nodes:\n");
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n) put_node(out, fabric, NodeId(n));
   put(out, "links:{}\n", fabric.link_count() == 0 ? " []" : "");

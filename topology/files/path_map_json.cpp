@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::string_view kSchema = "weft.pathmap/1";
 
+const auto as_field = as_word(&parse_packet_field, "a field of a packet, as queue_pair");
+const auto as_moves = as_word(&parse_moves_path, "yes, no or unknown");
+
 void put_path(JsonText& out, const Fabric& fabric, const PathMap& map, const LabelledPath& labelled) {
   put(out, "{{\"path\":");
   put_array(out, map.table.channels(labelled.path),
@@ -29,17 +32,34 @@ void put_pair(JsonText& out, const Fabric& fabric, const PathMap& map, const Pai
   put(out, "}}");
 }
 
+void put_fields(JsonText& out, const Fabric& fabric, const FieldFindings& fields) {
+  put(out, ",\"fields\":{{\"src\":\"{}\",\"dst\":\"{}\",\"repeats\":{},\"repeats_moved\":{},\"tried\":",
+      fabric.name_of_nic(fields.src), fabric.name_of_nic(fields.dst), fields.repeats, fields.repeats_moved);
+  put_array(out, fields.fields, [&](const FieldFinding& finding) {
+    put(out,
+        "\n{{\"field\":\"{}\",\"moves\":\"{}\",\"values\":{},\"moved\":{},\"at\":", to_string(finding.field),
+        to_string(finding.moves), finding.values, finding.moved);
+    put_array(out, finding.at, [&](NodeId node) { put(out, "\"{}\"", fabric.name_of(node)); });
+    put(out, "}}");
+  });
+  put(out, "}}");
+}
+
 class PathMapReader {
  public:
   explicit PathMapReader(const Fabric& fabric) : fabric_(fabric) {}
 
-  Result<PathMap> read(const JsonView& root) && {
+  Result<PathMapDocument> read(const JsonView& root) && {
     WEFT_TRY_VOID(check_schema(root, kSchema));
     WEFT_TRY(const auto list, root.need("pairs"));
     WEFT_TRY(auto pairs,
              read_array<PairPaths>(list, [this](const JsonView& pair) { return read_pair(pair); }));
     map_.pairs = std::move(pairs);
-    return std::move(map_);
+    PathMapDocument document{std::move(map_)};
+    if (const auto fields = root.find("fields")) {
+      WEFT_TRY(document.fields, read_fields(*fields));
+    }
+    return document;
   }
 
  private:
@@ -49,6 +69,37 @@ class PathMapReader {
     const auto nic = fabric_.find_nic(name);
     if (!nic) return member.error("{}", nic.error().message);
     return *nic;
+  }
+
+  Result<FieldFindings> read_fields(const JsonView& view) const {
+    FieldFindings fields;
+    WEFT_TRY(fields.src, read_nic(view, "src"));
+    WEFT_TRY(fields.dst, read_nic(view, "dst"));
+    WEFT_TRY_VOID(
+        in_turn([&] { return need_member(view, "repeats", fields.repeats, as_count); },
+                [&] { return need_member(view, "repeats_moved", fields.repeats_moved, as_count); }));
+    WEFT_TRY(const auto list, view.need("tried"));
+    WEFT_TRY(fields.fields,
+             read_array<FieldFinding>(list, [this](const JsonView& tried) { return read_field(tried); }));
+    return fields;
+  }
+
+  Result<FieldFinding> read_field(const JsonView& view) const {
+    FieldFinding finding;
+    WEFT_TRY_VOID(in_turn([&] { return need_member(view, "field", finding.field, as_field); },
+                          [&] { return need_member(view, "moves", finding.moves, as_moves); },
+                          [&] { return need_member(view, "values", finding.values, as_count); },
+                          [&] { return need_member(view, "moved", finding.moved, as_count); }));
+    if (finding.moved > finding.values)
+      return view.error("{} of {} values moved the path", finding.moved, finding.values);
+    WEFT_TRY(const auto list, view.need("at"));
+    WEFT_TRY(finding.at, read_array<NodeId>(list, [this](const JsonView& name) -> Result<NodeId> {
+               WEFT_TRY(const auto text, name.text());
+               const auto node = fabric_.find_node(text);
+               if (!node) return name.error("no node is called {}", text);
+               return *node;
+             }));
+    return finding;
   }
 
   Result<PairPaths> read_pair(const JsonView& view) {
@@ -95,7 +146,7 @@ class PathMapReader {
 }  // namespace
 
 std::string path_map_json(const Fabric& fabric, const PathMap& map, const DocumentStamp& stamp,
-                          const PredictedPaths* predicted) {
+                          const PredictedPaths* predicted, const FieldFindings* fields) {
   JsonText out;
   put(out, "{{");
   put_stamp(out, kSchema, stamp);
@@ -109,13 +160,20 @@ std::string path_map_json(const Fabric& fabric, const PathMap& map, const Docume
               [&](const PairPaths& pair) { put_pair(out, fabric, predicted->map, pair); });
     put(out, "}}");
   }
+  if (fields) put_fields(out, fabric, *fields);
   put(out, "}}\n");
   return fmt::to_string(out);
 }
 
-Result<PathMap> parse_path_map(const Fabric& fabric, std::string_view text, std::string_view what) {
+Result<PathMapDocument> parse_path_map_document(const Fabric& fabric, std::string_view text,
+                                                std::string_view what) {
   WEFT_TRY(const auto json, parse_json(text, what));
   return PathMapReader(fabric).read(JsonView(json, what));
+}
+
+Result<PathMap> parse_path_map(const Fabric& fabric, std::string_view text, std::string_view what) {
+  WEFT_TRY(auto document, parse_path_map_document(fabric, text, what));
+  return std::move(document.map);
 }
 
 }  // namespace weft::files

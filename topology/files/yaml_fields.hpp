@@ -14,7 +14,7 @@ namespace weft::files {
 
 class YamlFields {
  public:
-  static constexpr std::size_t kMaxKeys = 12;
+  static constexpr std::size_t kMaxKeys = 13;
 
   /// `what` names the map in messages ("clos", "a link"). `known` must outlive the fields, kMaxKeys at most.
   static Result<YamlFields> read(YamlView map, std::string_view what,

@@ -9,6 +9,7 @@ namespace weft::routing {
 namespace {
 
 constexpr std::uint32_t kBits = 64;
+constexpr QpNum kUsualQueuePair(0xFFFFFE);  // of probes (docs/wire.md)
 
 std::uint32_t count_bits(std::span<const std::uint64_t> words) {
   int count = 0;
@@ -57,13 +58,17 @@ EcmpRouting::EcmpRouting(const Fabric& fabric, const RoutingOptions& options)
     : fabric_(&fabric),
       graph_(fabric),
       convergence_(options.convergence),
+      options_(options.hash),
       dead_(fabric.link_count(), false),
+      sprays_(graph_.switch_count(), false),
       addresses_(options.addresses),
       owned_(graph_.switch_count()),
       columns_(std::make_unique<std::atomic<const std::uint64_t*>[]>(graph_.switch_count())) {
   for (const LinkId link : options.dead) dead_[link.value()] = true;
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n)
-    if (graph_.index_of(NodeId(n))) seeds_.push_back(device_seed(options.seed, NodeId(n)));
+    if (graph_.index_of(NodeId(n)))
+      seeds_.push_back(device_seed(options.seed, NodeId(options_.polarised && !addresses_ ? 0 : n)));
+  for (const NodeId node : options.spraying) sprays_[graph_.index_of(node)->value()] = true;
   hashes_.resize(seeds_.size());
   if (options.hash.family != HashFamily::structureless) make_hashes(options);
   words_before_.push_back(0);
@@ -124,25 +129,42 @@ std::span<const std::uint64_t> EcmpRouting::hops(const std::uint64_t* column, Sw
   return {column + first, words_before_[at.value() + 1] - first};
 }
 
-bool EcmpRouting::walk(SwitchIndex at, PortId src, PortId dst, PathLabel label,
-                       std::vector<ChannelId>& path) const {
+EcmpRouting::Hashed EcmpRouting::hashed(PortId src, PortId dst, PathLabel label,
+                                        const OnePacket& packet) const {
+  Hashed hashed{FlowKey::of(src, dst, label), {}, packet.number};
+  if (addresses_ != nullptr)
+    hashed.bits = FlowBits::of(addresses_->address_of(src).value_or(IpAddress()),
+                               addresses_->address_of(dst).value_or(IpAddress()), label);
+  if (options_.queue_pair) hashed.bits.add(packet.fields.queue_pair.value_or(kUsualQueuePair));
+  if (options_.traffic_class) hashed.bits.add_traffic_class(packet.fields.traffic_class.value_or(0));
+  return hashed;
+}
+
+/// Which of `count` equal next hops a device takes for a packet that came `in`.
+std::uint32_t EcmpRouting::choice(SwitchIndex at, std::optional<ChannelId> in, const Hashed& packet,
+                                  std::uint32_t count) const {
+  const std::uint64_t seed = seeds_[at.value()];
+  if (sprays_[at.value()]) return choose(mix_bits(seed ^ packet.number), packet.key, count);
+  FlowBits bits = packet.bits;
+  if (options_.ingress_port && in) bits.add_ingress(fabric_->target(*in));
+  if (const auto& own = hashes_[at.value()]) return own->choose(bits, count);
+  // Without structure addresses go in as ports; the source port is in the label.
+  const std::uint64_t others = bits.words[4] >> 16;
+  return choose(others == 0 ? seed : seed ^ mix_bits(others), packet.key, count);
+}
+
+bool EcmpRouting::walk(SwitchIndex at, PortId dst, const Hashed& packet, std::vector<ChannelId>& path) const {
   const auto last = fabric_->channel_into(dst);
   WEFT_CHECK(last.has_value());
   const auto towards = graph_.index_of(fabric_->source_node(*last));
   if (!towards) return false;  // the NIC hangs on a host, and hosts do not forward
-  const FlowKey key = FlowKey::of(src, dst, label);
-  FlowBits bits;
-  if (addresses_ != nullptr)
-    bits = FlowBits::of(addresses_->address_of(src).value_or(IpAddress()),
-                        addresses_->address_of(dst).value_or(IpAddress()), label);
   const auto* const table = column(*towards);
   while (at != *towards) {
     const auto choices = hops(table, at);
     const auto count = count_bits(choices);
     if (count == 0) return false;
-    const auto& own = hashes_[at.value()];
-    const auto choice = own ? own->choose(bits, count) : choose(seeds_[at.value()], key, count);
-    const auto& edge = graph_.edges(at)[nth_bit(choices, choice)];
+    const auto in = path.empty() ? std::nullopt : std::optional(path.back());
+    const auto& edge = graph_.edges(at)[nth_bit(choices, choice(at, in, packet, count))];
     path.push_back(edge.channel);
     at = edge.to;  // one nearer each time, so this ends
   }
@@ -151,7 +173,8 @@ bool EcmpRouting::walk(SwitchIndex at, PortId src, PortId dst, PathLabel label,
   return true;
 }
 
-bool EcmpRouting::path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const {
+bool EcmpRouting::path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path,
+                          const OnePacket& packet) const {
   path.clear();
   if (src == dst) return true;
   const auto first = fabric_->channel_from(src);
@@ -160,14 +183,14 @@ bool EcmpRouting::path_of(PortId src, PortId dst, PathLabel label, std::vector<C
   path.push_back(*first);
   if (fabric_->target(*first) == dst) return true;  // a cable from NIC to NIC
   const auto at = graph_.index_of(fabric_->target_node(*first));
-  return at && walk(*at, src, dst, label, path);
+  return at && walk(*at, dst, hashed(src, dst, label, packet), path);
 }
 
 bool EcmpRouting::path_from(NodeId device, PortId dst, PathLabel label, std::vector<ChannelId>& path) const {
   path.clear();
   const auto at = graph_.index_of(device);
   WEFT_CHECK(at.has_value());
-  return walk(*at, fabric_->ports_of(device).front(), dst, label, path);
+  return walk(*at, dst, hashed(fabric_->ports_of(device).front(), dst, label, {}), path);
 }
 
 std::vector<ChannelId> EcmpRouting::next_hops(NodeId device, PortId dst) const {

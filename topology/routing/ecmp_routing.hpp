@@ -17,6 +17,7 @@
 #include "topology/base/splitmix.hpp"
 #include "topology/model/addressing.hpp"
 #include "topology/model/fabric.hpp"
+#include "topology/model/packet_fields.hpp"
 #include "topology/model/path.hpp"
 #include "topology/routing/switch_hash.hpp"
 
@@ -91,6 +92,14 @@ struct RoutingOptions {
   std::vector<NodeId> structureless = {};  // devices that hash so whatever `hash` says
   /// What switches hash, but for the structureless hash, which goes by port ids; it must outlive the routing.
   const AddressBook* addresses = nullptr;
+  /// Devices that choose anew for every packet, whatever it is of.
+  std::vector<NodeId> spraying = {};
+};
+
+/// Which of the packets with its addresses and label a packet is.
+struct OnePacket {
+  PacketFields fields = {};
+  std::uint64_t number = 0;  // what devices that spray choose by
 };
 
 class EcmpRouting {
@@ -102,7 +111,8 @@ class EcmpRouting {
   /// Puts the channels that a packet of this flow crosses into `path` (what it held is lost). True when it
   /// arrives; false when a device on its way, or its own host, has no live channel on: `path` then ends
   /// there. Preconditions: src and dst are NICs.
-  bool path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const;
+  bool path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path,
+               const OnePacket& packet = {}) const;
 
   /// The same for a packet that a switch itself sends, as an ICMP answer; the label is what its headers
   /// amount to.
@@ -122,14 +132,25 @@ class EcmpRouting {
   const std::uint64_t* column(SwitchIndex towards) const;
   Column compute(SwitchIndex towards) const;
   std::span<const std::uint64_t> hops(const std::uint64_t* column, SwitchIndex at) const;
+  /// What is told apart of a packet on its way.
+  struct Hashed {
+    FlowKey key;
+    FlowBits bits;
+    std::uint64_t number = 0;
+  };
+  Hashed hashed(PortId src, PortId dst, PathLabel label, const OnePacket& packet) const;
+  std::uint32_t choice(SwitchIndex at, std::optional<ChannelId> in, const Hashed& packet,
+                       std::uint32_t count) const;
   /// From `at` to the destination's switch and down to the NIC.
-  bool walk(SwitchIndex at, PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const;
+  bool walk(SwitchIndex at, PortId dst, const Hashed& packet, std::vector<ChannelId>& path) const;
   bool is_live(ChannelId channel) const { return !dead_[Fabric::link_of(channel).value()]; }
 
   const Fabric* fabric_;
   SwitchGraph graph_;
   Convergence convergence_;
+  HashOptions options_;
   std::vector<bool> dead_;            // by link
+  std::vector<bool> sprays_;          // by switch
   std::vector<std::uint64_t> seeds_;  // by switch
   const AddressBook* addresses_;
   std::vector<std::optional<SwitchHash>> hashes_;  // by switch; absent: structureless

@@ -1,5 +1,6 @@
 #include "topology/routing/switch_hash.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <mutex>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kDestination = 128;  // where its bits begin in FlowBits
 constexpr std::size_t kPort = 256;
+constexpr std::uint64_t kOneKey = 1;  // the seed of a Toeplitz key that all devices have
 constexpr unsigned kTableBits = 8;
 constexpr unsigned kFoldBits = 8;  // an XOR of 16-bit words, and of their two bytes
 
@@ -26,11 +28,15 @@ void put_address(const IpAddress& address, std::uint64_t& first, std::uint64_t& 
   }
 }
 
+constexpr std::size_t kOthers = kPort + 16;  // queue pair, traffic class, ingress port
+constexpr std::size_t kOtherBits = 48;
+
 /// Which bit of FlowBits goes in at each step, in bytes from the highest bit on; absent: one that never
-/// varies.
+/// varies. What few switches hash stands first, where a CRC's columns of the others do not depend on it.
 class Message {
  public:
   Message(HashedFields fields, bool is_v6) : is_v6_(is_v6) {
+    add(kOthers, kOtherBits);
     if (fields == HashedFields::ports_addresses) add_ports(true);
     add_address(0);
     add_address(kDestination);
@@ -64,11 +70,13 @@ std::uint32_t reflect(std::uint32_t value, unsigned width) {
 
 HashColumns toeplitz_columns(std::uint64_t seed, bool is_v6) {
   const Message message(HashedFields::addresses_ports, is_v6);
+  auto bits = message.bits();  // those first that stand last in a key
+  std::ranges::rotate(bits, bits.begin() + kOtherBits);
   SplitMix64 random(seed);
   std::uint64_t key = random();  // the 32 bits that stand over the message's bit, and those behind
   HashColumns columns{};
   unsigned used = 0;
-  for (const auto& bit : message.bits()) {
+  for (const auto& bit : bits) {
     if (bit) columns[*bit] = static_cast<std::uint32_t>(key >> 32);
     key <<= 1;
     if (++used == 32) {
@@ -120,6 +128,12 @@ constexpr std::pair<std::string_view, HashFamily> kFamilies[] = {{"structureless
 constexpr std::pair<std::string_view, Reduction> kReductions[] = {
     {"modulo", Reduction::modulo}, {"threshold", Reduction::threshold}, {"table", Reduction::table}};
 
+constexpr std::pair<std::string_view, bool HashOptions::*> kFlags[] = {
+    {"qp", &HashOptions::queue_pair},
+    {"class", &HashOptions::traffic_class},
+    {"ingress", &HashOptions::ingress_port},
+    {"polarised", &HashOptions::polarised}};
+
 template <class Named>
 auto find_word(const Named& named, std::string_view word) {
   std::optional<decltype(named[0].second)> found;
@@ -150,17 +164,34 @@ std::optional<std::size_t> FlowBits::top() const {
 }
 
 Result<HashOptions> parse_hash(std::string_view text) {
-  const auto colon = text.find(':');
-  const auto family = find_word(kFamilies, text.substr(0, colon));
-  const auto reduction = colon == std::string_view::npos ? std::optional(Reduction::modulo)
-                                                         : find_word(kReductions, text.substr(colon + 1));
-  if (!family || !reduction)
-    return fail(
-        ErrorKind::usage,
-        "{}: expected structureless, crc16, crc32, toeplitz or xor, and :modulo, :threshold or :table "
-        "where groups are no power of two",
-        text);
-  return HashOptions{*family, *reduction};
+  const auto unknown = [&] {
+    return fail(ErrorKind::usage,
+                "{}: expected structureless, crc16, crc32, toeplitz or xor; behind it :modulo, :threshold or "
+                ":table, where groups are no power of two, and :qp, :class, :ingress or :polarised",
+                text);
+  };
+  HashOptions options;
+  auto rest = text;
+  const auto next_word = [&rest] {
+    const auto colon = rest.find(':');
+    const auto word = rest.substr(0, colon);
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon);
+    return word;
+  };
+  const auto family = find_word(kFamilies, next_word());
+  if (!family) return unknown();
+  options.family = *family;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const auto word = next_word();
+    if (const auto reduction = find_word(kReductions, word))
+      options.reduction = *reduction;
+    else if (const auto flag = find_word(kFlags, word))
+      options.*(*flag) = true;
+    else
+      return unknown();
+  }
+  return options;
 }
 
 HashColumns crc_columns(std::uint32_t polynomial, unsigned width, bool reflected, HashedFields fields,
@@ -199,7 +230,7 @@ SwitchHash::SwitchHash(const HashOptions& options, std::uint64_t device_seed, bo
       WEFT_CHECK(false);
       break;
     case HashFamily::crc16: {
-      const auto draw = random();
+      const auto draw = options.polarised ? 0 : random();
       width_ = 16;
       columns_ =
           shared_crc(kCrc16Polynomials[draw % kCrc16Polynomials.size()], 16, (draw >> 32 & 1U) != 0, is_v6);
@@ -209,7 +240,8 @@ SwitchHash::SwitchHash(const HashOptions& options, std::uint64_t device_seed, bo
       columns_ = shared_crc(kCrc32Polynomial, 32, true, is_v6);
       break;
     case HashFamily::toeplitz:
-      columns_ = std::make_shared<const HashColumns>(toeplitz_columns(random(), is_v6));
+      columns_ = std::make_shared<const HashColumns>(
+          toeplitz_columns(options.polarised ? kOneKey : random(), is_v6));
       break;
     case HashFamily::xor_fold:
       width_ = kFoldBits;
@@ -217,7 +249,7 @@ SwitchHash::SwitchHash(const HashOptions& options, std::uint64_t device_seed, bo
       break;
   }
   constant_ = turned(static_cast<std::uint32_t>(random() & ((std::uint64_t{1} << width_) - 1)), 0, width_);
-  offset_ = static_cast<std::uint8_t>(random() % width_);
+  offset_ = options.polarised ? std::uint8_t{0} : static_cast<std::uint8_t>(random() % width_);
 }
 
 std::uint32_t SwitchHash::choose(const FlowBits& flow, std::uint32_t choices) const {

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
 #include "topology/base/result.hpp"
 #include "topology/model/path.hpp"
@@ -19,13 +20,18 @@
 namespace weft::routing {
 
 /// What tells flows of RoCE apart, as bits: words 0 and 1 the source address, 2 and 3 the destination
-/// address, 4 the UDP source port. An IPv4 address stands in the low 32 bits of its first word.
+/// address, 4 the UDP source port (16 bits), the destination queue pair (24), the traffic class (8) and the
+/// port by which a packet comes in (16); those behind the source port are 0 where they are not hashed. An
+/// IPv4 address stands in the low 32 bits of its first word.
 struct FlowBits {
   static constexpr std::size_t kWords = 5;
   static constexpr std::size_t kBits = kWords * 64;
   std::array<std::uint64_t, kWords> words{};
 
   static FlowBits of(const IpAddress& src, const IpAddress& dst, PathLabel label);
+  void add(QpNum queue_pair) { words[4] |= std::uint64_t{queue_pair.value() & 0xFFFFFFU} << 16; }
+  void add_traffic_class(std::uint8_t value) { words[4] |= std::uint64_t{value} << 40; }
+  void add_ingress(PortId port) { words[4] |= std::uint64_t{port.value() & 0xFFFFU} << 48; }
   FlowBits& operator^=(const FlowBits& other);
   friend FlowBits operator^(FlowBits a, const FlowBits& b) { return a ^= b; }
   bool test(std::size_t bit) const { return (words[bit / 64] >> bit % 64 & 1U) != 0; }
@@ -43,11 +49,19 @@ enum class Reduction : std::uint8_t { modulo, threshold, table };
 struct HashOptions {
   HashFamily family = HashFamily::structureless;
   Reduction reduction = Reduction::modulo;
+  // What is hashed beside addresses and source port.
+  bool queue_pair = false;
+  bool traffic_class = false;
+  bool ingress_port = false;
+  /// Devices differ in their seeds alone: one polynomial or key and one bit offset for all (without
+  /// structure: one seed), so that a second tier sees flows that the first has sorted by the same bits.
+  bool polarised = false;
   friend bool operator==(const HashOptions&, const HashOptions&) = default;
 };
 
-/// FAMILY or FAMILY:REDUCTION, of structureless, crc16, crc32, toeplitz, xor; modulo, threshold, table.
-/// Error: usage, with the words that are known.
+/// FAMILY and, behind colons and in any order, a REDUCTION and what else is so: structureless, crc16, crc32,
+/// toeplitz, xor; modulo, threshold, table; qp, class, ingress, polarised. Error: usage, with the words that
+/// are known.
 Result<HashOptions> parse_hash(std::string_view text);
 
 /// What a CRC is of: the fields in their order, from the first bit sent.

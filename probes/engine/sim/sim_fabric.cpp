@@ -22,52 +22,61 @@ constexpr std::uint64_t kTraceKey = 0x77ACE;
 constexpr Bytes kProbe(128);
 constexpr PathLabel kIcmp(0);  // answers carry no label of their own: a switch's all take one path per NIC
 
+/// How often a request asks each switch per second, at its pace.
+std::unordered_map<NodeId, double> askings_of(const SimWorld& world, PortId from,
+                                              const datapath::TraceRequest& request) {
+  std::unordered_map<NodeId, double> askings;
+  double probes = 0;
+  std::vector<ChannelId> way;
+  for (const auto& spec : request.specs) {
+    probes += spec.hops();
+    const auto to =
+        spec.peer < request.peers.size() ? world.nic_at(request.peers[spec.peer].address) : std::nullopt;
+    if (!to) continue;
+    world.path_of(from, *to, spec.label, way);
+    for (std::size_t hop = spec.first_hop; hop <= std::min<std::size_t>(spec.max_hops, way.size()); ++hop)
+      askings[world.fabric().target_node(way[hop - 1])] += 1;
+  }
+  for (auto& [node, count] : askings) count *= request.pace.packets_per_second / std::max(probes, 1.0);
+  return askings;
+}
+
 class TraceSimulation {
  public:
+  /// `askings`: of each switch per second, of all NICs; empty: switches answer all.
   TraceSimulation(const SimWorld& world, PortId from, const datapath::TraceRequest& request,
-                  Nanoseconds begin)
-      : world_(world), from_(from), request_(request), begin_(begin) {
-    for (const datapath::Peer& peer : request.peers) nics_.push_back(world.nic_at(peer.address));
-    count_askings();
+                  Nanoseconds begin, std::unordered_map<NodeId, double> askings)
+      : world_(world), from_(from), request_(request), begin_(begin), askings_(std::move(askings)) {
+    const SimOptions& options = world.options();
+    by_packet_ = !options.spraying.empty() || options.routes_change;
   }
 
   void add(std::uint32_t index, std::vector<datapath::HopAnswer>& answers) {
     const datapath::TraceSpec& spec = request_.specs[index];
-    const auto to = nic_of(spec);
+    const auto to =
+        spec.peer < request_.peers.size() ? world_.nic_at(request_.peers[spec.peer].address) : std::nullopt;
     if (!to || !world_.can_send(from_)) return;
-    const bool arrives = world_.path_of(from_, *to, spec.label, forward_);
+    find_way(*to, index, spec.first_hop, 0);
     RandomStream random({world_.options().seed, kTraceKey, request_.batch.value(), from_.value(), index,
                          to->value(), spec.label.value()});
-    for (std::size_t hop = spec.first_hop; hop <= std::min<std::size_t>(spec.max_hops, forward_.size());
-         ++hop) {
-      const bool is_peer = arrives && hop == forward_.size();
-      const auto address =
-          is_peer ? request_.peers[spec.peer].address : world_.answering_address(forward_[hop - 1]);
-      if (!address) continue;
-      if (const auto rtt = ask(index, hop, is_peer, *to, random))
-        answers.push_back({index, static_cast<std::uint8_t>(hop), is_peer, *address, *rtt});
-    }
+    for (std::size_t hop = spec.first_hop; hop <= spec.max_hops; ++hop)
+      if (const auto answer = ask(index, hop, *to, random)) answers.push_back(*answer);
   }
 
  private:
-  std::optional<PortId> nic_of(const datapath::TraceSpec& spec) const {
-    return spec.peer < nics_.size() ? nics_[spec.peer] : std::nullopt;
+  /// Where the probe of this hop and attempt goes.
+  void find_way(PortId to, std::uint32_t index, std::size_t hop, int attempt) {
+    const datapath::TraceSpec& spec = request_.specs[index];
+    const std::uint64_t probe = std::uint64_t{request_.batch.value()} << 32 | index;
+    const auto number = mix_bits(probe) + (hop << 8) + static_cast<std::uint64_t>(attempt);
+    arrives_ = world_.path_of(from_, to, spec.label, forward_,
+                              {{spec.fields, number}, time_of(index, hop, attempt)});
   }
 
-  /// How often this request asks each switch per second, at its pace.
-  void count_askings() {
-    if (!world_.options().answers_per_second) return;
-    double probes = 0;
-    for (const auto& spec : request_.specs) {
-      const auto to = nic_of(spec);
-      probes += spec.hops();
-      if (!to) continue;
-      world_.path_of(from_, *to, spec.label, forward_);
-      for (std::size_t hop = spec.first_hop; hop <= std::min<std::size_t>(spec.max_hops, forward_.size());
-           ++hop)
-        askings_[world_.fabric().target_node(forward_[hop - 1])] += 1;
-    }
-    for (auto& [node, count] : askings_) count *= request_.pace.packets_per_second / std::max(probes, 1.0);
+  Nanoseconds time_of(std::uint32_t index, std::size_t hop, int attempt) const {
+    const auto before = static_cast<std::int64_t>(index) * request_.specs[index].hops() +
+                        static_cast<std::int64_t>(hop) - request_.specs[index].first_hop;
+    return begin_ + length_of(request_) * attempt / request_.attempts + interval_of(request_.pace) * before;
   }
 
   /// The share of askings that a switch's policer lets it answer.
@@ -81,20 +90,27 @@ class TraceSimulation {
     return world_.fabric().is_host(node) ? 1 : 1 - world_.options().answers_lost.value();
   }
 
-  /// The round trip to a hop; absent: none of the attempts was answered.
-  std::optional<Nanoseconds> ask(std::uint32_t index, std::size_t hop, bool is_peer, PortId to,
-                                 RandomStream& random) {
+  /// Absent: none of the attempts was answered.
+  std::optional<datapath::HopAnswer> ask(std::uint32_t index, std::size_t hop, PortId to,
+                                         RandomStream& random) {
     const datapath::TraceSpec& spec = request_.specs[index];
-    const auto there = std::span(forward_).first(hop);
-    const NodeId node = world_.fabric().target_node(there.back());
-    const bool has_way = is_peer ? world_.path_of(to, from_, spec.label, backward_)
-                                 : world_.routing().path_from(node, from_, kIcmp, backward_);
-    if (!has_way) return std::nullopt;
     for (int attempt = 0; attempt < request_.attempts; ++attempt) {
-      const Look look = look_at(there, index, hop, attempt);
+      if (by_packet_) find_way(to, index, hop, attempt);
+      if (hop > forward_.size()) continue;
+      const auto there = std::span(forward_).first(hop);
+      const NodeId node = world_.fabric().target_node(there.back());
+      const bool is_peer = arrives_ && hop == forward_.size();
+      const auto address =
+          is_peer ? request_.peers[spec.peer].address : world_.answering_address(there.back());
+      const Nanoseconds at = time_of(index, hop, attempt);
+      const bool has_way = is_peer ? world_.path_of(to, from_, spec.label, backward_, {{}, at})
+                                   : world_.routing(at).path_from(node, from_, kIcmp, backward_);
+      if (!address || !has_way) continue;
+      const Look look = look_at(there, at);
       if (random.uniform() < look.survival * answered_share(node) * kept_share(node)) {
         const auto wait = SimWorld::jitter(hop + backward_.size()) * random.exponential();
-        return look.latency + std::chrono::duration_cast<Nanoseconds>(wait);
+        return datapath::HopAnswer{index, static_cast<std::uint8_t>(hop), is_peer, *address,
+                                   look.latency + std::chrono::duration_cast<Nanoseconds>(wait)};
       }
     }
     return std::nullopt;
@@ -105,15 +121,11 @@ class TraceSimulation {
     double survival = 0;
     Nanoseconds latency{};
   };
-  Look look_at(std::span<const ChannelId> there, std::uint32_t index, std::size_t hop, int attempt) {
+  Look look_at(std::span<const ChannelId> there, Nanoseconds at) {
     const auto& channels = world_.channels();
     if (!channels.varies(there) && !channels.varies(backward_))
       return {channels.probe_survival(there, kProbe) * channels.probe_survival(backward_, kProbe),
               world_.latency(there, kProbe) + world_.latency(backward_, kProbe)};
-    const auto before = static_cast<std::int64_t>(index) * request_.specs[index].hops() +
-                        static_cast<std::int64_t>(hop) - request_.specs[index].first_hop;
-    const auto at =
-        begin_ + length_of(request_) * attempt / request_.attempts + interval_of(request_.pace) * before;
     Look look{.survival = 1};
     for (const auto path : {there, std::span<const ChannelId>(backward_)}) {
       states_.clear();
@@ -129,19 +141,21 @@ class TraceSimulation {
   PortId from_;
   const datapath::TraceRequest& request_;
   Nanoseconds begin_;
-  std::vector<std::optional<PortId>> nics_;  // of the request's peers
   std::unordered_map<NodeId, double> askings_;
-  std::vector<ChannelId> forward_;  // scratch
-  std::vector<ChannelId> backward_;
+  bool by_packet_ = false;  // packets of one label may go different ways
+  bool arrives_ = false;    // as forward_ says
+  std::vector<ChannelId> forward_;
+  std::vector<ChannelId> backward_;  // scratch
   std::vector<ChannelState> states_;
 };
 
 /// The request begins at `begin` on the simulator's clock.
 std::vector<datapath::HopAnswer> simulate_trace(const SimWorld& world, PortId from,
                                                 const datapath::TraceRequest& request, Nanoseconds begin,
+                                                std::unordered_map<NodeId, double> askings,
                                                 std::stop_token stop) {
   std::vector<datapath::HopAnswer> answers;
-  TraceSimulation simulation(world, from, request, begin);
+  TraceSimulation simulation(world, from, request, begin, std::move(askings));
   for (std::uint32_t index = 0; index < request.specs.size() && !stop.stop_requested(); ++index)
     simulation.add(index, answers);
   return answers;
@@ -159,6 +173,31 @@ Nanoseconds SimFabric::begin(BatchId batch, Nanoseconds length) {
   return ledger_.begin(batch, length);
 }
 
+void SimFabric::add_askings(PortId nic, const datapath::TraceRequest& request) {
+  if (asked_of_ != request.batch) askings_.clear(), expected_.clear();
+  asked_of_ = request.batch;
+  for (const auto& [node, per_second] : askings_of(world_, nic, request)) askings_[node] += per_second;
+}
+
+void SimFabric::expect(PortId nic, const datapath::TraceRequest& request) {
+  if (!world_.options().answers_per_second) return;
+  const std::lock_guard lock(mutex_);
+  add_askings(nic, request);
+  ++expected_[nic];
+}
+
+std::unordered_map<NodeId, double> SimFabric::take_askings(PortId nic,
+                                                           const datapath::TraceRequest& request) {
+  if (!world_.options().answers_per_second) return {};
+  const std::lock_guard lock(mutex_);
+  const auto expected = expected_.find(nic);
+  if (asked_of_ == request.batch && expected != expected_.end() && expected->second > 0)
+    --expected->second;
+  else
+    add_askings(nic, request);
+  return askings_;
+}
+
 std::shared_ptr<SimNic> SimFabric::engine(PortId nic) {
   WEFT_CHECK(world_.fabric().is_host(world_.fabric().port(nic).node) && world_.fabric().port(nic).link);
   return std::make_shared<SimNic>(shared_from_this(), nic);
@@ -167,8 +206,11 @@ std::shared_ptr<SimNic> SimFabric::engine(PortId nic) {
 Result<std::vector<datapath::HopAnswer>> SimNic::trace(const datapath::TraceRequest& request,
                                                        std::stop_token stop) {
   const Nanoseconds begin = fabric_->begin(request.batch, length_of(request));
-  return simulate_trace(fabric_->world_, nic_, request, begin, std::move(stop));
+  return simulate_trace(fabric_->world_, nic_, request, begin, fabric_->take_askings(nic_, request),
+                        std::move(stop));
 }
+
+void SimNic::expect(const datapath::TraceRequest& request) { fabric_->expect(nic_, request); }
 
 Result<std::vector<datapath::PingTally>> SimNic::ping(const datapath::PingRequest& request,
                                                       std::stop_token stop) {

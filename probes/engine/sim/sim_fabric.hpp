@@ -3,11 +3,14 @@
 // batch when all that was asked before it is over; packets go at their request's pace. Answers follow from
 // the seed and the requests alone, not from the order of calls, except that the flows of a load round share
 // the fabric with those that ran before someone asked what arrived: run the senders of a round first, then
-// ask the receivers. Engines may be used by several threads.
+// ask the receivers; and that switches which limit their answers count the traces of a batch that came or
+// were expected before. Engines may be used by several threads.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <unordered_map>
 
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/datapath/probe_engine.hpp"
@@ -19,6 +22,9 @@ namespace weft::sim {
 class SimNic final : public datapath::ProbeEngine, public datapath::FlowEngine {
  public:
   SimNic(std::shared_ptr<class SimFabric> fabric, PortId nic) : fabric_(std::move(fabric)), nic_(nic) {}
+  /// That this request will come: switches share their answers among all requests of a batch that are
+  /// expected, or came before. Without it a request counts from when it comes.
+  void expect(const datapath::TraceRequest& request);
   Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest& request,
                                                  std::stop_token stop) override;
   Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest& request,
@@ -48,10 +54,17 @@ class SimFabric : public std::enable_shared_from_this<SimFabric> {
       : world_(fabric, addresses, options), ledger_(world_) {}
 
   Nanoseconds begin(BatchId batch, Nanoseconds length);
+  void add_askings(PortId nic, const datapath::TraceRequest& request);
+  void expect(PortId nic, const datapath::TraceRequest& request);
+  /// How often each switch is asked per second by all requests of this batch; empty: no switch counts.
+  std::unordered_map<NodeId, double> take_askings(PortId nic, const datapath::TraceRequest& request);
 
   SimWorld world_;
-  std::mutex mutex_;  // guards ledger_
+  std::mutex mutex_;  // guards all below
   SimLedger ledger_;
+  std::optional<BatchId> asked_of_;  // the latest batch with traces
+  std::unordered_map<NodeId, double> askings_;
+  std::unordered_map<PortId, unsigned> expected_;  // requests that did not come yet
 };
 
 }  // namespace weft::sim

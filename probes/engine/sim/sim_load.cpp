@@ -82,7 +82,9 @@ FlowPaths find_paths(const SimWorld& world, std::span<const SimFlow> flows) {
   FlowPaths paths;
   std::vector<ChannelId> path;
   for (const auto& flow : flows) {
-    paths.arrives.push_back(world.path_of(flow.from, flow.to, flow.label, path));
+    const auto number = mix_bits(static_cast<std::uint64_t>(flow.begin.count())) + flow.spec;
+    paths.arrives.push_back(
+        world.path_of(flow.from, flow.to, flow.label, path, {{.number = number}, flow.begin}));
     paths.channels.insert(paths.channels.end(), path.begin(), path.end());
     paths.ends.push_back(paths.channels.size());
   }

@@ -291,8 +291,10 @@ class PingSimulation {
                            to.value(), spec.label.value()});
     };
     RandomStream random = key(kPingKey);
-    const bool arrives = world_.path_of(from_, to, spec.label, forward_);
-    const bool returns = world_.path_of(to, from_, spec.back_label, backward_);
+    const SentPacket sent{{.number = mix_bits(std::uint64_t{request_.batch.value()} << 32 | index)},
+                          tally.window->start};
+    const bool arrives = world_.path_of(from_, to, spec.label, forward_, sent);
+    const bool returns = world_.path_of(to, from_, spec.back_label, backward_, sent);
     RowOutcome row = rows_.run({.from = from_,
                                 .to = to,
                                 .there = forward_,

@@ -18,6 +18,18 @@ Nanoseconds hop_latency(const ChannelState& channel, Bytes size) {
   return kHop + channel.capacity.time_for(size) + channel.delay + channel.wait;
 }
 
+routing::RoutingOptions routing_options(const SimOptions& options, const AddressBook& addresses,
+                                        std::uint64_t seed) {
+  const bool by_ports = options.hash.family == routing::HashFamily::structureless;
+  return {.seed = seed,
+          .dead = dead_links(options),
+          .convergence = options.convergence,
+          .hash = options.hash,
+          .structureless = options.structureless,
+          .addresses = by_ports ? nullptr : &addresses,
+          .spraying = options.spraying};
+}
+
 }  // namespace
 
 SimWorld::SimWorld(const Fabric& fabric, const AddressBook& addresses, const SimOptions& options)
@@ -25,21 +37,20 @@ SimWorld::SimWorld(const Fabric& fabric, const AddressBook& addresses, const Sim
       addresses_(&addresses),
       options_(options),
       channels_(fabric, options),
-      routing_(fabric, {.seed = options.seed,
-                        .dead = dead_links(options),
-                        .convergence = options.convergence,
-                        .hash = options.hash,
-                        .structureless = options.structureless,
-                        .addresses = options.hash.family == routing::HashFamily::structureless ? nullptr
-                                                                                               : &addresses}),
+      routing_(fabric, routing_options(options, addresses, options.seed)),
       silent_(fabric.node_count(), false),
+      anonymous_(fabric.node_count(), false),
       dead_(fabric.link_count(), false) {
+  if (options.routes_change)
+    later_.emplace(fabric, routing_options(options, addresses, mix_bits(options.seed)));
   for (const NodeId node : options.silent) silent_[node.value()] = true;
+  for (const NodeId node : options.anonymous) anonymous_[node.value()] = true;
   for (const LinkId link : dead_links(options)) dead_[link.value()] = true;
 }
 
-bool SimWorld::path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const {
-  if (!options_.tables) return routing_.path_of(src, dst, label, path);
+bool SimWorld::path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path,
+                       const SentPacket& sent) const {
+  if (!options_.tables) return routing(sent.at).path_of(src, dst, label, path, sent.packet);
   path.clear();
   if (label.value() >= routing::ForwardingTables::kLids) return false;
   const Lid lid(static_cast<std::uint16_t>(label.value()));
@@ -57,6 +68,7 @@ std::optional<IpAddress> SimWorld::answering_address(ChannelId into) const {
   const NodeId node = fabric_->target_node(into);
   if (silent_[node.value()]) return std::nullopt;
   const auto of_port = addresses_->address_of(fabric_->target(into));
+  if (anonymous_[node.value()]) return of_port && of_port->is_v6() ? kAnonymous6 : kAnonymous;
   return of_port ? of_port : addresses_->address_of(node);
 }
 

@@ -12,22 +12,31 @@
 
 namespace weft::sim {
 
+/// One packet, and when it goes.
+struct SentPacket {
+  routing::OnePacket packet = {};
+  Nanoseconds at{};
+};
+
 class SimWorld {
  public:
   SimWorld(const Fabric& fabric, const AddressBook& addresses, const SimOptions& options);
 
   const Fabric& fabric() const { return *fabric_; }
   const SimOptions& options() const { return options_; }
-  const routing::EcmpRouting& routing() const { return routing_; }
+  const routing::EcmpRouting& routing(Nanoseconds at = {}) const {
+    return later_ && at >= *options_.routes_change ? *later_ : routing_;
+  }
   const ChannelStates& channels() const { return channels_; }
 
   /// As EcmpRouting::path_of, by tables where there are any.
-  bool path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path) const;
+  bool path_of(PortId src, PortId dst, PathLabel label, std::vector<ChannelId>& path,
+               const SentPacket& sent = {}) const;
 
   /// Absent: nobody has this address.
   std::optional<PortId> nic_at(const IpAddress& address) const;
-  /// The address of the port that a channel arrives at, else its switch's own; absent: there is none, or its
-  /// switch does not answer.
+  /// The address of the port that a channel arrives at, else its switch's own; kAnonymous of a switch that
+  /// shows none. Absent: there is none, or its switch does not answer.
   std::optional<IpAddress> answering_address(ChannelId into) const;
   /// False when the NIC's own cable is down: it sends nothing.
   bool can_send(PortId nic) const;
@@ -57,8 +66,10 @@ class SimWorld {
   SimOptions options_;
   ChannelStates channels_;
   routing::EcmpRouting routing_;
-  std::vector<bool> silent_;  // by node
-  std::vector<bool> dead_;    // by link
+  std::optional<routing::EcmpRouting> later_;  // once routes have changed
+  std::vector<bool> silent_;                   // by node
+  std::vector<bool> anonymous_;                // by node
+  std::vector<bool> dead_;                     // by link
 };
 
 /// One sender and spec of a batch, as its receiver counted it.

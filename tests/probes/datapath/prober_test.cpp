@@ -68,6 +68,38 @@ TEST_P(ProberTest, ATraceFindsEveryHopItsTimeAndThePeer) {
   EXPECT_NEAR(static_cast<double>(last.rtt.count()), 80e3, 1e3) << "without the 50 us that the peer took";
 }
 
+TEST_P(ProberTest, ATraceSendsTheFieldsThatItsSpecNames) {
+  auto request = bench.trace(2);
+  request.specs[1].fields = {.queue_pair = QpNum(0x123456),
+                             .traffic_class = std::uint8_t{0x68},
+                             .flow_label = GetParam() ? std::optional(0xABCDEU) : std::nullopt,
+                             .size = Bytes(512)};
+  for (TraceSpec& spec : request.specs) spec.max_hops = 3, spec.to_peer = false;
+  const auto answers = prober.trace(request, {});
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_EQ(answers->size(), 6u);
+  ASSERT_EQ(wire.sent().size(), 6u);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const ByteSpan frame(wire.sent()[i]);
+    const auto packet = packet::decode_probe_frame(frame, kSecrets.key);
+    ASSERT_TRUE(packet);
+    EXPECT_TRUE(packet->intact && packet->authentic);
+    EXPECT_EQ(packet->label, UdpPort(static_cast<std::uint16_t>(50000 + i / 3)));
+    const auto ip = frame.subspan(packet::kEthernetSize);
+    const auto bth = packet::decode_bth(ip.subspan(packet::ip_header_size(GetParam()) + packet::kUdpSize));
+    ASSERT_TRUE(bth);
+    EXPECT_EQ(bth->destination, i < 3 ? packet::kProbeQueuePair : QpNum(0x123456));
+    const auto first = load_be32(ip, 0);
+    EXPECT_EQ(GetParam() ? first >> 20 & 0xFF : first >> 16 & 0xFF, i < 3 ? 0u : 0x68u);
+    EXPECT_EQ(GetParam() ? first & 0xFFFFF : 0, i < 3 || !GetParam() ? 0u : 0xABCDEu);
+    EXPECT_EQ(packet->ip.bytes.size(), i < 3 ? packet::min_probe_size(GetParam()) : 512u);
+  }
+  request.specs[1].fields.queue_pair = QpNum(0x1000000);
+  EXPECT_EQ(prober.trace(request, {}).error().kind, ErrorKind::usage);
+  request.specs[1].fields = {.flow_label = 0x100000};
+  EXPECT_EQ(prober.trace(request, {}).error().kind, ErrorKind::usage);
+}
+
 TEST_P(ProberTest, APingTellsWhenItsPacketsWentAndWhichWereNotAnswered) {
   wire.unread = 7;  // from before
   int number = 0;

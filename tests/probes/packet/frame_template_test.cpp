@@ -35,7 +35,9 @@ Sent random_sent(std::mt19937_64& random, bool v6) {
                 .label = UdpPort(half()),
                 .hop_limit = byte(),
                 .traffic_class = static_cast<std::uint8_t>(random() % 4 == 0 ? 0x68 : 0),
-                .identification = half()};
+                .identification = half(),
+                .queue_pair = QpNum(random() % 4 == 0 ? word() >> 8 : kProbeQueuePair.value()),
+                .flow_label = random() % 4 == 0 ? word() >> 12 : 0};
   sent.header = {.kind = static_cast<ProbeKind>(1 + random() % 4),
                  .back_label = UdpPort(half()),
                  .run = RunId(random()),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "probes/engine/sim/sim_fabric.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "topology/model/clos.hpp"
 
@@ -31,8 +32,7 @@ struct Searched {
     Coordinator coordinator(fabric, script, {RunId(7), {}}, expected);
     const auto open = [&](const NicAssignment& nic, const packet::RunSecrets&,
                           const datapath::SharedNics&) -> Result<NicEngines> {
-      const auto engine = world->engine(PortId(static_cast<std::uint32_t>(std::stoul(nic.interface))));
-      return NicEngines{engine, engine};
+      return run::engines_of(world->engine(PortId(static_cast<std::uint32_t>(std::stoul(nic.interface)))));
     };
     EXPECT_TRUE(coordinate_in_process(coordinator, names, open, [](const Progress&) {}, {}).has_value());
   }
@@ -97,6 +97,32 @@ TEST(PathSearchScript, WhenAllSpinesAreSilentTheNextSwitchesTell) {
   for (const char* name : {"spine1", "spine2", "spine3", "spine4"}) spines.push_back(*fabric.find_node(name));
   const Searched searched({.seed = 6, .silent = spines});
   EXPECT_EQ(searched.complete(), 64u);
+}
+
+TEST(PathSearchScript, AnonymousSwitchesCostCertaintyAndNoPathIsFalse) {
+  const Fabric fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
+  const Searched searched({.seed = 6, .anonymous = {*fabric.find_node("spine2")}});
+  EXPECT_EQ(searched.false_paths(), 0u);
+}
+
+TEST(PathSearchScript, AtASwitchThatSpraysALabelIsNeverOnePathUnlessItIsAskedOnce) {
+  const Fabric fabric = *make_clos({.leaves = 4, .spines = 4, .hosts_per_leaf = 4});
+  const Searched searched({.seed = 6, .spraying = {*fabric.find_node("leaf1")}});
+  std::size_t sprayed = 0, of_leaf1 = 0;
+  for (const auto& state : searched.script.states()) {
+    const bool from_leaf1 =
+        fabric.target_node(*fabric.channel_from(state.pair.src)) == *fabric.find_node("leaf1");
+    of_leaf1 += from_leaf1;
+    if (state.sprayed > 0) EXPECT_TRUE(from_leaf1);
+    sprayed += state.sprayed > 0;
+  }
+  EXPECT_EQ(of_leaf1, 32u);
+  EXPECT_GT(sprayed, of_leaf1 / 2) << "one label of each pair is asked twice: three in four go elsewhere";
+}
+
+TEST(PathSearchScript, RoutesThatChangeDuringTheSearchEndIt) {
+  const Searched searched({.seed = 8, .routes_change = std::chrono::milliseconds(250)});
+  for (const auto& state : searched.script.states()) EXPECT_NE(state.end, SearchEnd::searching);
 }
 
 TEST(PathSearchScript, WhereNobodyAnswersItEnds) {

@@ -56,6 +56,23 @@ TEST(WorkJson, ASpecNamesAPeerOfItsRequest) {
   EXPECT_THROW(work_from_json(to_json_value(TaskWork(request))), BadField);
 }
 
+TEST(WorkJson, FieldsOfATracedPacketComeBackAndThoseThatCannotBeAreRefused) {
+  datapath::TraceRequest request{.run = RunId(5), .batch = BatchId(6), .peers = pings().peers};
+  request.specs = {
+      {.label = PathLabel(50'000)},
+      {.label = PathLabel(50'000), .fields = {QpNum(0xABCDEF), std::uint8_t{0x68}, 0xABCDE, Bytes(512)}}};
+  const json written = to_json_value(TaskWork(request));
+  EXPECT_TRUE(work_from_json(written) == TaskWork(request)) << written.dump();
+  for (const auto& [column, value] : {std::pair("queue_pair", 0x1000000),
+                                      {"traffic_class", 256},
+                                      {"flow_label", 0x100000},
+                                      {"size", 70'000}}) {
+    auto wrong = written;
+    wrong["specs"][column][1] = value;
+    EXPECT_THROW(work_from_json(wrong), BadField) << column;
+  }
+}
+
 TEST(WorkJson, ANumberThatIsNoneOrTooLargeIsRefused) {
   for (const json& wrong : {json("6"), json(-6), json(6.5), json(std::uint64_t{1} << 40)}) {
     auto written = to_json_value(TaskWork(ReceivedQuery{BatchId(6)}));

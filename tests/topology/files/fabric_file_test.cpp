@@ -153,6 +153,16 @@ TEST(FabricFile, WhatIsToleratedReadsBackExactly) {
   }
 }
 
+TEST(FabricFile, SaysByWhichFieldsItsSwitchesChoose) {
+  EXPECT_TRUE(parsed(kSmall).lab.hashed.empty());
+  const auto file = parsed(fmt::format("{}hashed: [source_port, queue_pair]\n", kSmall));
+  EXPECT_EQ(file.lab.hashed, (std::vector{PacketField::source_port, PacketField::queue_pair}));
+  EXPECT_EQ(parsed(write_fabric_file(file.fabric, file.lab)).lab.hashed, file.lab.hashed);
+  EXPECT_THAT(refusal(fmt::format("{}hashed: [port]\n", kSmall)), HasSubstr("f.yaml:3: hashed: expected"));
+  EXPECT_THAT(refusal(fmt::format("{}hashed: [size, size]\n", kSmall)), HasSubstr("each once"));
+  EXPECT_THAT(refusal(fmt::format("{}hashed: size\n", kSmall)), HasSubstr("f.yaml:3: "));
+}
+
 TEST(FabricFile, AToleranceThatIsNoneIsNamedWithItsLine) {
   const auto said = [](const char* tolerate) { return refusal(fmt::format("{}{}\n", kSmall, tolerate)); };
   EXPECT_EQ(said("tolerate: {loss: 5%}"), "f.yaml:3: loss: 5% is not between 0% and 5%");

@@ -97,8 +97,53 @@ TEST(SwitchHash, AnIpv6AddressIsHashedWhole) {
 TEST(SwitchHash, NamesAreReadAndUnknownOnesRefused) {
   EXPECT_EQ(parse_hash("crc16").value(), (HashOptions{HashFamily::crc16, Reduction::modulo}));
   EXPECT_EQ(parse_hash("xor:table").value(), (HashOptions{HashFamily::xor_fold, Reduction::table}));
-  for (const char* text : {"", "crc", "crc16:", "crc16:half", ":modulo", "crc16:modulo:x"})
+  EXPECT_EQ(parse_hash("crc32:qp:threshold:ingress").value(), (HashOptions{.family = HashFamily::crc32,
+                                                                           .reduction = Reduction::threshold,
+                                                                           .queue_pair = true,
+                                                                           .ingress_port = true}));
+  EXPECT_EQ(parse_hash("toeplitz:class:polarised").value(),
+            (HashOptions{.family = HashFamily::toeplitz, .traffic_class = true, .polarised = true}));
+  for (const char* text :
+       {"", "crc", "crc16:", "crc16:half", ":modulo", "crc16:modulo:x", "crc32::qp", "crc32:qp:"})
     EXPECT_FALSE(parse_hash(text).has_value()) << text;
+}
+
+/// Over 8 spines with 8 cores each.
+std::size_t paths_reached(const HashOptions& hash) {
+  const Fabric fabric =
+      *make_pod_clos({.pods = 2, .leaves = 1, .spines = 8, .cores = 64, .hosts_per_leaf = 1});
+  const auto addresses = *plan_addresses(fabric, IpFamily::v4);
+  const EcmpRouting routing(fabric, {.seed = 5, .hash = hash, .addresses = &addresses.book});
+  std::set<std::vector<ChannelId>> paths;
+  std::vector<ChannelId> path;
+  for (std::uint32_t label = 0xC000; label < 0x10000; ++label) {
+    EXPECT_TRUE(routing.path_of(fabric.nics()[0], fabric.nics()[1], PathLabel(label), path));
+    paths.insert(path);
+  }
+  return paths.size();
+}
+
+TEST(EcmpRouting, LinearHashesThatDifferInTheirSeedsAloneReachEightOf64Paths) {
+  for (const auto family : {HashFamily::crc16, HashFamily::crc32, HashFamily::toeplitz}) {
+    EXPECT_GT(paths_reached({.family = family}), 50u) << static_cast<int>(family);
+    EXPECT_EQ(paths_reached({.family = family, .polarised = true}), 8u) << static_cast<int>(family);
+  }
+}
+
+TEST(EcmpRouting, WhereTheIngressPortIsHashedNicsOfOneLeafGoOtherWays) {
+  const Fabric fabric = *make_clos({.leaves = 2, .spines = 8, .hosts_per_leaf = 2});
+  for (const bool hashed : {false, true}) {
+    const EcmpRouting routing(fabric, {.seed = 5, .hash = {.ingress_port = hashed}});
+    const EcmpRouting plain(fabric, {.seed = 5});
+    std::size_t moved = 0;
+    std::vector<ChannelId> path, other;
+    for (std::uint32_t label = 0xC000; label < 0xC100; ++label) {
+      EXPECT_TRUE(routing.path_of(fabric.nics()[0], fabric.nics()[2], PathLabel(label), path));
+      EXPECT_TRUE(plain.path_of(fabric.nics()[0], fabric.nics()[2], PathLabel(label), other));
+      moved += path != other;
+    }
+    EXPECT_EQ(moved > 0, hashed);
+  }
 }
 
 TEST(EcmpRouting, HashesByFamilyWhatTheAddressBookSaysAndADeviceMayHashOtherwise) {

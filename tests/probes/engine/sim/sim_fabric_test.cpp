@@ -215,6 +215,104 @@ TEST(SimFabric, APolicedSwitchAnswersAsManyProbesAsItsRateAllows) {
   EXPECT_NEAR(static_cast<double>(answers->size()), 100, 40) << "one second of probes to one leaf";
 }
 
+/// What two NICs of one leaf are answered by it, each asking as often as it answers in all.
+std::pair<std::size_t, std::size_t> answered_of_two(const World& world, bool expected) {
+  datapath::TraceRequest request{
+      .peers = {world.peer("host3")}, .attempts = 1, .pace = {.packets_per_second = 1000}};
+  for (std::uint32_t l = 0; l < 1000; ++l) request.specs.push_back({.label = PathLabel(l), .max_hops = 1});
+  if (expected)
+    for (const char* name : {"host1", "host2"}) world.engine(name)->expect(request);
+  return {world.engine("host1")->trace(request, {})->size(),
+          world.engine("host2")->trace(request, {})->size()};
+}
+
+TEST(SimFabric, ASwitchSharesItsAnswersAmongAllNicsThatAskIt) {
+  const auto [one, other] = answered_of_two(World(small(), {}, {.answers_per_second = 1000}), true);
+  EXPECT_NEAR(static_cast<double>(one), 500, 80);
+  EXPECT_NEAR(static_cast<double>(other), 500, 80);
+}
+
+TEST(SimFabric, ARequestThatNobodyExpectedCountsFromWhenItComes) {
+  const auto [one, other] = answered_of_two(World(small(), {}, {.answers_per_second = 1000}), false);
+  EXPECT_EQ(one, 1000u);
+  EXPECT_NEAR(static_cast<double>(other), 500, 80);
+}
+
+/// Where 40 packets of one label come in at hop 2.
+std::set<std::string> spines_of_one_label(const World& world, const std::vector<PacketFields>& fields) {
+  datapath::TraceRequest request{.peers = {world.peer("host3")}};
+  for (const PacketFields& each : fields)
+    request.specs.push_back({.label = PathLabel(50000), .max_hops = 2, .first_hop = 2, .fields = each});
+  std::set<std::string> spines;
+  const auto answers = *world.engine("host1")->trace(request, {});
+  for (const auto& answer : answers) spines.insert(world.hop_name(answer.from));
+  return spines;
+}
+
+std::vector<PacketFields> forty_queue_pairs() {
+  std::vector<PacketFields> fields;
+  for (std::uint32_t i = 0; i < 40; ++i) fields.push_back({.queue_pair = QpNum(i * 1000)});
+  return fields;
+}
+
+TEST(SimFabric, AQueuePairMovesAPacketWhereSwitchesHashIt) {
+  for (const char* hash : {"structureless:qp", "crc16:qp", "crc32:qp", "toeplitz:qp", "xor:qp"}) {
+    const World hashed(small(), {}, {.hash = *routing::parse_hash(hash)});
+    EXPECT_EQ(spines_of_one_label(hashed, forty_queue_pairs()).size(), 4u) << hash;
+  }
+  for (const char* hash : {"structureless", "crc16:class", "crc32", "toeplitz", "xor:ingress"}) {
+    const World not_hashed(small(), {}, {.hash = *routing::parse_hash(hash)});
+    EXPECT_EQ(spines_of_one_label(not_hashed, forty_queue_pairs()).size(), 1u) << hash;
+  }
+}
+
+TEST(SimFabric, ATrafficClassMovesAPacketWhereSwitchesHashIt) {
+  std::vector<PacketFields> fields;
+  for (std::uint8_t dscp = 0; dscp < 40; ++dscp)
+    fields.push_back({.traffic_class = static_cast<std::uint8_t>(dscp << 2)});
+  EXPECT_EQ(
+      spines_of_one_label(World(small(), {}, {.hash = *routing::parse_hash("crc32:class")}), fields).size(),
+      4u);
+  EXPECT_EQ(
+      spines_of_one_label(World(small(), {}, {.hash = *routing::parse_hash("crc32:qp")}), fields).size(), 1u);
+}
+
+TEST(SimFabric, ASwitchThatSpraysSendsThePacketsOfOneLabelEverywhere) {
+  const Fabric fabric = small();
+  const World world(small(), {}, {.spraying = {*fabric.find_node("leaf1")}});
+  EXPECT_EQ(spines_of_one_label(world, std::vector<PacketFields>(40)).size(), 4u);
+}
+
+TEST(SimFabric, AnAnonymousSwitchAnswersFromAnAddressThatIsNobodys) {
+  const Fabric fabric = small();
+  const World world(small(), {}, {.anonymous = {*fabric.find_node("leaf1")}});
+  const datapath::TraceRequest request{.peers = {world.peer("host3")},
+                                       .specs = {{.label = PathLabel(50000), .max_hops = 2}}};
+  const auto answers = *world.engine("host1")->trace(request, {});
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].from, kAnonymous);
+  EXPECT_NE(answers[1].from, kAnonymous);
+}
+
+TEST(SimFabric, RoutesGoElsewhereFromTheTimeOnAtWhichTheyChange) {
+  const World world(small(), {}, {.routes_change = std::chrono::milliseconds(500)});
+  datapath::TraceRequest request{
+      .peers = {world.peer("host3")}, .attempts = 1, .pace = {.packets_per_second = 1000}};
+  for (std::uint32_t i = 0; i < 1000; ++i)
+    request.specs.push_back({.label = PathLabel(50000 + i % 10), .max_hops = 2, .first_hop = 2});
+  std::map<std::uint32_t, std::set<IpAddress>> before, after;
+  const auto answers = *world.engine("host1")->trace(request, {});
+  for (const auto& answer : answers)
+    (answer.spec < 500 ? before : after)[answer.spec % 10].insert(answer.from);
+  std::size_t moved = 0;
+  for (std::uint32_t label = 0; label < 10; ++label) {
+    EXPECT_EQ(before[label].size(), 1u);
+    EXPECT_EQ(after[label].size(), 1u);
+    moved += before[label] != after[label];
+  }
+  EXPECT_GT(moved, 3u);
+}
+
 datapath::FlowRequest flow(const World& world, std::string_view dst, Bandwidth rate) {
   return {.batch = BatchId(9),
           .peers = {world.peer(dst)},
