@@ -90,6 +90,7 @@ void Planner::forecast() {
                             .interruptions = forecast_count({stopping}, request_.seed),
                             .stopping = share,
                             .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
+                            .unseen = each.events <= 0,
                             .guessed = !each.guesses.empty(),
                             .borrowed = rates_.is_own && std::ranges::count(each.guesses, "events") > 0});
     all.push_back(stopping);

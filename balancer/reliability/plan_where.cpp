@@ -2,6 +2,7 @@
 // silent.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "balancer/reliability/planner.hpp"
 
@@ -95,6 +96,21 @@ void Planner::note_where() {
   add("leaf group", leaf_groups(plant_));
   add("pod", groups_by(plant_, &Switch::pod));
   add("rail", groups_by(plant_, &Switch::rail));
+}
+
+/// Of this fabric: a name that it does not have changes nothing.
+void Planner::note_offenders() {
+  constexpr double kProbable = 0.5;
+  for (const files::ClassRates& each : rates_.classes) {
+    std::set<std::string> names;
+    if (!each.known.empty())
+      for (Index part = 0; part < plant_.count(each.part); ++part)
+        names.insert(plant_.name_of(each.part, part));
+    for (const files::KnownPart& one : each.known)
+      if (one.offender >= kProbable && names.contains(one.name))
+        plan_.offenders.push_back({each.part, one.name, one.events, one.ratio, one.offender});
+  }
+  std::ranges::stable_sort(plan_.offenders, std::ranges::greater(), &OffenderRow::offender);
 }
 
 /// What is silent is counted by nobody who does not look for it, so that rates without it are no proof.
