@@ -120,9 +120,9 @@ std::string where_text(const Plan& plan, std::size_t columns) {
     table.add(std::move(cells));
   }
   std::string text = "Where: nowhere, there are no spares";
-  if (plan.job.spares > 0)
-    text = fmt::format("Where: spread over the leaf groups, at most one spare in every {}",
-                       counted(plan.job.pool() / plan.job.spares, "host"));
+  const Index apart = plan.job.spares > 0 ? plan.job.pool() / plan.job.spares : 0;
+  if (apart > 0) text = "Where: spread over the leaf groups";
+  if (apart > 1) text += fmt::format(", at most one spare in every {} hosts", apart);
   if (plan.largest_group > 1)
     text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
   if (plan.job.planned.every > Hours(0)) text += "; by planned work " + planned_text(plan.job.planned);
