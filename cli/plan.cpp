@@ -147,10 +147,10 @@ struct Asked {
 Result<Asked> read_request(const po::variables_map& values) {
   const auto path = text_option(values, "fabric");
   if (!path) return fail(ErrorKind::usage, "which fabric? as in: weft plan fabric.yaml --job 96");
+  WEFT_TRY(const auto file, load_fabric_file(*path));
   WEFT_TRY(const auto gpus, read_option(values, "job", count_of));
   if (!gpus) return fail(ErrorKind::usage, "--job GPUS is missing: how many GPUs the job has");
   WEFT_TRY(auto rates, rates_option(values));
-  WEFT_TRY(const auto file, load_fabric_file(*path));
   Asked asked{.plant = {}, .rates = rates ? std::move(*rates) : files::published_rates(), .request = {}};
   WEFT_TRY(const Index per_host, gpus_per_host(values, file.fabric, asked.request.guesses));
   asked.plant = reliability::make_plant(file.fabric, file.domains, per_host);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "balancer/blacklist/capacity.hpp"
 #include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/planner.hpp"
 
@@ -146,6 +145,8 @@ Result<void> Planner::check() const {
                 "{} parts that age in {} histories, more than the {:.3g} that are drawn one by one: fewer "
                 "--histories",
                 source_.ageing_parts(), request_.histories, kMaxAged);
+  for (const std::string& each : request_.what_ifs)  // before anything is drawn
+    if (const auto made = what_if_of(each); !made) return pass_on(made);
   return check_sweeps(job);
 }
 
@@ -331,12 +332,7 @@ Result<Plan> Planner::make() {
   for (const PartClass part : files::kPartClasses)
     plan_.parts[static_cast<std::size_t>(part)] = plant_.count(part);
   plan_.job = request_.job;
-  plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
-  plan_.job.most_drained = static_cast<Index>(plan_.drains_allowed);
-  plan_.job.caps = true;
-  plan_.cable_drains_allowed =
-      plant_.cables.empty() ? 0
-                            : blacklist::allowed_of(blacklist::Caps().fabric_links, 1, plant_.cables.size());
+  note_caps();
   plan_.gpus = std::uint64_t{request_.job.hosts} * plant_.gpus_per_host;
   plan_.length = request_.length;
   plan_.histories = request_.histories;

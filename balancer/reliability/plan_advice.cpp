@@ -235,18 +235,23 @@ void Planner::note_improvements() {
   sort();
 }
 
+Result<WhatIf> Planner::what_if_of(const std::string& text) const {
+  WEFT_TRY(auto changed, parse_what_if(text, plan_.job));
+  if (changed.job.spares > plant_.hosts - plan_.job.hosts)
+    return fail(ErrorKind::usage, "'{}': {} has {} beside the job", text, plant_.name,
+                counted(plant_.hosts - plan_.job.hosts, "host"));
+  WEFT_TRY_VOID(check_sweeps(changed.job));
+  return changed;
+}
+
 Result<void> Planner::note_what_ifs() {
   begin("what if", request_.what_ifs.size() * histories_.size());
   for (const std::string& each : request_.what_ifs) {
-    WEFT_TRY(auto changed, parse_what_if(each, plan_.job));
+    WEFT_TRY(auto changed, what_if_of(each));
     // Checkpoints follow what they cost and how often failures come, unless somebody said how far apart they
     // are.
     if (request_.best_interval && changed.job.checkpoint_every == plan_.job.checkpoint_every)
       changed.job.checkpoint_every = interval_of(changed.job);
-    if (changed.job.spares > plant_.hosts - plan_.job.hosts)
-      return fail(ErrorKind::usage, "'{}': {} has {} beside the job", each, plant_.name,
-                  counted(plant_.hosts - plan_.job.hosts, "host"));
-    WEFT_TRY_VOID(check_sweeps(changed.job));
     plan_.what_ifs.push_back(gain_of(each, changed.job));
   }
   return {};

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "balancer/blacklist/capacity.hpp"
 #include "balancer/reliability/planner.hpp"
 
 namespace weft::reliability {
@@ -59,6 +60,16 @@ Index groups_with_hosts(const Groups& groups, Index pool) {
 }
 
 }  // namespace
+
+/// Of a blacklist: what may be taken out for being slow.
+void Planner::note_caps() {
+  const std::size_t cables = plant_.cables.size();
+  plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
+  plan_.cable_drains_allowed =
+      cables == 0 ? 0 : blacklist::allowed_of(blacklist::Caps().fabric_links, 1, cables);
+  plan_.job.most_drained = static_cast<Index>(plan_.drains_allowed);
+  plan_.job.caps = true;
+}
 
 void Planner::note_pods() {
   std::map<Index, PodRow> pods;

@@ -52,12 +52,15 @@ class Planner {
                     const std::vector<Index>& switches) const;
   void note_blast();
   void note_shelf();
+  void note_caps();
   void note_pods();
   void note_offenders();
   void note_where();
   void note_if_silent();
   std::vector<std::pair<std::string, Job>> shorter_times() const;
   void note_improvements();
+  /// Of the job as it is planned so far. Error (usage): it cannot be.
+  Result<WhatIf> what_if_of(const std::string& text) const;
   Result<void> note_what_ifs();
   /// The share of the failures of a class that are of parts which the job has, or its pool, or depends on.
   /// stopping: of those without which a host does not go on.

@@ -85,6 +85,18 @@ TEST(PlanAnswer, TellsWhatIsBeingDoneAndHowFarItIs) {
   EXPECT_EQ(last, request.histories);
 }
 
+TEST(PlanAnswer, AWhatIfThatIsNoneIsRefusedBeforeAnythingIsDrawn) {
+  bool began = false;
+  for (const char* what_if : {"colour=red", "spares=1000", "sweep=1m"}) {
+    auto request = request_of(40);
+    request.what_ifs = {"detect=5s", what_if};
+    const auto plan = make_plan(plant_of(8, 8), files::published_rates(), request,
+                                [&](std::string_view, std::size_t, std::size_t) { began = true; });
+    EXPECT_FALSE(plan) << what_if;
+    EXPECT_FALSE(began) << what_if;
+  }
+}
+
 TEST(PlanAnswer, EachTimeThatTheJobHasIsAmongWhatToImprove) {
   auto rates = files::published_rates();
   for (auto& each : rates.classes)
