@@ -21,7 +21,6 @@
 namespace weft::cli {
 namespace {
 
-using reliability::counted;
 using reliability::Index;
 
 constexpr const char* kExamples =
@@ -164,8 +163,8 @@ Result<Asked> read_request(const po::variables_map& values) {
                 "a job of {} needs {} of {}, and {} has {}: a smaller --job, or --scale {} for a larger "
                 "fabric of its "
                 "form",
-                counted(*gpus, "GPU"), counted(hosts, "host"), counted(per_host, "GPU"), asked.plant.name,
-                asked.plant.hosts, *gpus);
+                reliability::counted(*gpus, "GPU"), reliability::counted(hosts, "host"),
+                reliability::counted(per_host, "GPU"), asked.plant.name, asked.plant.hosts, *gpus);
   asked.request.job.hosts = static_cast<Index>(hosts);
   WEFT_TRY(const auto days, read_option(values, "days", days_of));
   asked.request.length = Hours(*days * 24);
