@@ -67,6 +67,24 @@ TEST(PlanAnswer, AnIntervalThatWasGivenStays) {
   EXPECT_NEAR(plan->what_ifs.front().gain, 30.0 / 7230 * plan->effective.mean, 0.001);
 }
 
+TEST(PlanAnswer, NothingInterruptsAJobWhileItWaits) {
+  const auto plant = plant_of(1, 4);
+  files::Rates rates{.origin = "site", .is_own = true, .classes = {}};
+  for (const auto part : {PartClass::gpu, PartClass::host, PartClass::nic, PartClass::host_cable})
+    rates.classes.push_back({.part = part,
+                             .events = 60,  // in 54 days fewer than one
+                             .parts = plant.count(part),
+                             .time = Hours(100 * 54 * 24),
+                             .repair = {{files::RepairLaw::fixed, Hours(150), 0, 1}}});
+  auto request = request_of(4);
+  request.histories = 40, request.spares = 0;
+  const auto plan = make_plan(plant, rates, request);
+  ASSERT_TRUE(plan) << plan.error().message;
+  const double waiting = plan->spent.waiting / plan->length;
+  EXPECT_GT(waiting, 0.15);
+  EXPECT_NEAR(plan->interruptions.mean, 2.4 * (1 - waiting), 0.1);
+}
+
 TEST(PlanAnswer, TellsWhatIsBeingDoneAndHowFarItIs) {
   std::vector<std::string> doing;
   std::size_t last = 0;
