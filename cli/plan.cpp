@@ -10,6 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/output_files.hpp"
+#include "cli/progress.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "topology/base/text.hpp"
@@ -145,10 +146,10 @@ struct Asked {
 Result<Asked> read_request(const po::variables_map& values) {
   const auto path = text_option(values, "fabric");
   if (!path) return fail(ErrorKind::usage, "which fabric? as in: weft plan fabric.yaml --job 96");
+  WEFT_TRY(const auto file, load_fabric_file(*path));
   WEFT_TRY(const auto gpus, read_option(values, "job", count_of));
   if (!gpus) return fail(ErrorKind::usage, "--job GPUS is missing: how many GPUs the job has");
   WEFT_TRY(auto rates, rates_option(values));
-  WEFT_TRY(const auto file, load_fabric_file(*path));
   Asked asked{.plant = {}, .rates = rates ? std::move(*rates) : files::published_rates(), .request = {}};
   WEFT_TRY(const Index per_host, gpus_per_host(values, file.fabric, asked.request.guesses));
   asked.plant = reliability::make_plant(file.fabric, file.domains, per_host);
@@ -158,11 +159,12 @@ Result<Asked> read_request(const po::variables_map& values) {
   }
   const std::uint64_t hosts = *gpus / per_host + (*gpus % per_host != 0 ? 1 : 0);
   if (hosts > asked.plant.hosts)
-    return fail(
-        ErrorKind::usage,
-        "a job of {} GPUs needs {} hosts of {}, and {} has {}: a smaller --job, or --scale {} for a larger "
-        "fabric of its form",
-        *gpus, hosts, per_host, asked.plant.name, asked.plant.hosts, *gpus);
+    return fail(ErrorKind::usage,
+                "a job of {} needs {} of {}, and {} has {}: a smaller --job, or --scale {} for a larger "
+                "fabric of its "
+                "form",
+                reliability::counted(*gpus, "GPU"), reliability::counted(hosts, "host"),
+                reliability::counted(per_host, "GPU"), asked.plant.name, asked.plant.hosts, *gpus);
   asked.request.job.hosts = static_cast<Index>(hosts);
   WEFT_TRY(const auto days, read_option(values, "days", days_of));
   asked.request.length = Hours(*days * 24);
@@ -254,6 +256,7 @@ OptionParser plan_options() {
           "seed", po::value<std::string>()->value_name("N")->default_value("1"), "of what is drawn");
   parser.positional("fabric", 1);
   add_output_option(parser.options(Group::output));
+  add_progress_option(parser.options(Group::output));
   parser.options(Group::output)
       .add_options()("html", po::value<std::string>()->value_name("FILE"),
                      "and a page with charts into this file, which opens offline");
@@ -276,8 +279,14 @@ int plan_command(const Arguments& arguments) {
     constexpr std::array kRead{"fabric", "rates"};
     WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
     WEFT_TRY(const bool json, wants_json(values));
+    WEFT_TRY(const auto style, read_progress_style(values));
     WEFT_TRY(const auto asked, read_request(values));
-    WEFT_TRY(const auto plan, reliability::make_plan(asked.plant, asked.rates, asked.request));
+    ProgressLine progress(style);
+    const auto tell = [&](std::string_view doing, std::size_t done, std::size_t total) {
+      progress.show({.doing = doing, .done = done, .total = total});
+    };
+    WEFT_TRY(const auto plan, reliability::make_plan(asked.plant, asked.rates, asked.request, tell));
+    progress.clear();
     if (const auto page = text_option(values, "html"))
       WEFT_TRY_VOID(files::write_text_file(*page, reliability::plan_html(plan)));
     fmt::print("{}", json ? reliability::plan_json(plan, stamp_now())

@@ -91,12 +91,12 @@ Result<void> print_rates(const po::variables_map& values) {
   if (values.count("published") == values.count("from"))
     return fail(ErrorKind::usage,
                 "which rates? --published prints those that were published, --from FILE what a watcher saw");
+  WEFT_TRY(const auto since, read_option(values, "since", files::parse_span));
   if (values.count("published")) {
     fmt::print("{}", files::rates_text(files::published_rates(), stamp_now()));
     return {};
   }
   WEFT_TRY(const auto place, read_place(values));
-  WEFT_TRY(const auto since, read_option(values, "since", files::parse_span));
   const Nanoseconds until = os::wall_now();
   const Nanoseconds from = since && *since < until ? until - *since : Nanoseconds();
   WEFT_TRY(const auto seen, read_seen(place.store, place.fabric, from, until));

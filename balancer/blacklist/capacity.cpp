@@ -17,12 +17,16 @@ std::size_t share_of(double share, std::size_t all) {
 
 }  // namespace
 
+std::size_t allowed_of(double share, std::size_t least, std::size_t all) {
+  return std::max(least, share_of(share, all));
+}
+
 std::size_t hosts_allowed(const Caps& caps, std::size_t hosts) {
   const std::size_t some = std::max<std::size_t>(caps.few_hosts, share_of(caps.hosts, hosts));
   return std::min(some, std::max<std::size_t>(1, share_of(caps.most_hosts, hosts)));
 }
 
-std::size_t Capacity::Group::allowed() const { return std::max(least, share_of(share, all.count)); }
+std::size_t Capacity::Group::allowed() const { return allowed_of(share, least, all.count); }
 
 std::optional<std::string> Capacity::Group::broken_by(const Amount& more) const {
   const std::size_t count = out.count + more.count;

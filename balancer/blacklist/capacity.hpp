@@ -25,6 +25,8 @@ struct Caps {
   double most_hosts = 0.25;  // but never more than this share
 };
 
+/// How many of `all` a cap allows to be out of use: this share, rounded down, or `least`.
+std::size_t allowed_of(double share, std::size_t least, std::size_t all);
 /// How many hosts may be drained; as many may be newly drained in an hour.
 std::size_t hosts_allowed(const Caps& caps, std::size_t hosts);
 

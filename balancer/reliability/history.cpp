@@ -49,6 +49,41 @@ Index picked(const std::vector<double>& sums, double at) {
   return static_cast<Index>(std::min<std::ptrdiff_t>(found, std::ssize(sums) - 1));
 }
 
+/// Parts of a class that fail more often than the others, in one history.
+struct DrawnOffenders {
+  std::vector<Index> parts;  // ascending
+  double ratio = 1;
+  double usual = 1;  // of the others, over the mean of the class
+
+  bool has(Index part) const { return std::ranges::binary_search(parts, part); }
+  double weight(Index part) const { return usual * (has(part) ? ratio : 1); }
+};
+
+/// Where rates tell how many there are and not which, they are others in each history.
+DrawnOffenders drawn_offenders(const files::ClassRates& rates, std::uint64_t parts, Stream stream) {
+  DrawnOffenders drawn;
+  if (!rates.offenders || !rates.known.empty() || rates.offenders->ratio <= 1) return drawn;
+  drawn.ratio = rates.offenders->ratio;
+  for (Index part = 0; part < parts; ++part)
+    if (stream.uniform() < rates.offenders->share) drawn.parts.push_back(part);
+  const auto bad = static_cast<double>(drawn.parts.size()), all = static_cast<double>(parts);
+  drawn.usual = all / (all + bad * (drawn.ratio - 1));
+  return drawn;
+}
+
+/// One of so many parts, by its weight.
+Index picked(const DrawnOffenders& offenders, std::uint64_t parts, Stream& stream) {
+  if (offenders.parts.empty()) return static_cast<Index>(stream.below(parts));
+  const auto bad = static_cast<double>(offenders.parts.size());
+  if (bad == static_cast<double>(parts) ||
+      stream.uniform() < bad * offenders.ratio * offenders.usual / static_cast<double>(parts))
+    return offenders.parts[stream.below(offenders.parts.size())];
+  for (;;)
+    if (const auto part = static_cast<Index>(stream.below(parts)); !offenders.has(part)) return part;
+}
+
+constexpr std::uint64_t kOffenderStream = 0x0FFE2DE2;  // apart from all others of a class
+
 }  // namespace
 
 std::string_view cause_name(std::size_t cause) {
@@ -109,13 +144,15 @@ void HistorySource::draw_class(History& history, const files::ClassRates& rates,
   const double counted = files::events_counted(rates.events);
   const double factor = options.open_rates ? stream.gamma(counted) / counted : 1;
   if (ages(rates)) return draw_ageing(history, rates, factor, number, options);
+  const auto offenders =
+      drawn_offenders(rates, parts, Stream({options.seed, number, cause, kOffenderStream}));
   const auto& weights = weights_[cause];
   const double all = weights.empty() ? static_cast<double>(parts) : weights.back();
   const Hours mean(1 / (files::rate_of(rates) * factor * all));
   for (Hours at = mean * stream.exponential(); at < history.length; at += mean * stream.exponential()) {
     Failure& failure = history.failures.emplace_back(failure_at(at, cause, stream.bits()));
     if (weights.empty())
-      failure.part = static_cast<Index>(stream.below(parts));
+      failure.part = picked(offenders, parts, stream);
     else
       failure.part = picked(weights, stream.uniform() * all);
     fill(failure, rates);
@@ -126,9 +163,11 @@ void HistorySource::draw_ageing(History& history, const files::ClassRates& rates
                                 std::uint64_t number, const HistoryOptions& options) const {
   const double shape = rates.ageing->shape;
   const std::uint32_t cause = cause_of(rates.part);
+  const auto offenders = drawn_offenders(rates, plant_.count(rates.part),
+                                         Stream({options.seed, number, cause, kOffenderStream}));
   for (Index part = 0; part < plant_.count(rates.part); ++part) {
     Stream stream({options.seed, number, cause, part});
-    const double heavy = weight(cause, part);
+    const double heavy = weight(cause, part) * offenders.weight(part);
     if (heavy <= 0) continue;
     const Hours scale = weibull_scale(rates, factor * heavy);
     Hours age = rates.ageing->age, at{};

@@ -47,6 +47,7 @@ struct Job {
   bool dual_leaf = false;     // each NIC is at two leaves: without one, or its cable, it has half of its rate
   Index crews = 0;            // repairs at the same time; 0: as many as there are
   Index most_drained = std::numeric_limits<Index>::max();  // hosts taken out for being slow
+  bool caps = false;  // of a blacklist (blacklist::Caps), on cables between switches taken out for being slow
   Sweeps sweeps;
   PlannedWork planned;
   /// By cause: share of the failures that still come (at most 1), and of their repair times.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "balancer/blacklist/capacity.hpp"
 #include "balancer/reliability/ageing.hpp"
 #include "balancer/reliability/planner.hpp"
 
@@ -94,6 +93,10 @@ std::vector<double> short_of(const std::vector<Outcome>& outcomes) {
 
 }  // namespace
 
+std::string counted(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -116,11 +119,12 @@ Result<void> Planner::check() const {
   const Index spares = request_.spares.value_or(0);
   if (job.hosts == 0) return fail(ErrorKind::usage, "a job of no hosts: expected one at least");
   if (job.hosts > plant_.hosts || spares > plant_.hosts - job.hosts)
-    return fail(
-        ErrorKind::usage,
-        "a job of {} hosts with {} spares does not fit into {}, which has {} hosts: a smaller --job, or "
-        "--scale GPUS for a larger fabric of its form",
-        job.hosts, spares, plant_.name, plant_.hosts);
+    return fail(ErrorKind::usage,
+                "a job of {} with {} does not fit into {}, which has {}: a smaller --job, or --scale GPUS "
+                "for a larger "
+                "fabric of its form",
+                counted(job.hosts, "host"), counted(spares, "spare"), plant_.name,
+                counted(plant_.hosts, "host"));
   if (job.checkpoint_every <= Hours(0))
     return fail(ErrorKind::usage, "checkpoints: expected a time above 0 between them");
   if (job.group == 0 || job.group > job.hosts)
@@ -141,6 +145,8 @@ Result<void> Planner::check() const {
                 "{} parts that age in {} histories, more than the {:.3g} that are drawn one by one: fewer "
                 "--histories",
                 source_.ageing_parts(), request_.histories, kMaxAged);
+  for (const std::string& each : request_.what_ifs)  // before anything is drawn
+    if (const auto made = what_if_of(each); !made) return pass_on(made);
   return check_sweeps(job);
 }
 
@@ -165,27 +171,49 @@ Result<void> Planner::check_sweeps(const Job& job) const {
       sweeps, kMaxSweeps);
 }
 
-std::vector<History> Planner::drawn(const HistorySource& source, std::size_t count) const {
+void Planner::begin(std::string_view doing, std::size_t histories) {
+  doing_ = doing, done_ = 0, total_ = histories;
+}
+
+void Planner::tell_one() {
+  if (tell_) tell_(doing_, std::min(++done_, total_), total_);
+}
+
+std::vector<History> Planner::drawn(const HistorySource& source, std::size_t count) {
   const HistoryOptions options{.seed = request_.seed, .length = request_.length};
   std::vector<History> histories;
   histories.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) histories.push_back(source.draw(i, options));
+  for (std::size_t i = 0; i < count; ++i) {
+    histories.push_back(source.draw(i, options));
+    tell_one();
+  }
   return histories;
 }
 
-std::vector<Outcome> run_all(const HistorySource& source, const std::vector<History>& histories,
-                             const Job& job) {
+std::vector<Outcome> Planner::run_all(const HistorySource& source, const std::vector<History>& histories,
+                                      const Job& job) {
   Simulator simulator(source, job);
   std::vector<Outcome> outcomes;
   outcomes.reserve(histories.size());
-  for (const History& each : histories) outcomes.push_back(simulator.run(each));
+  for (const History& each : histories) {
+    outcomes.push_back(simulator.run(each));
+    tell_one();
+  }
   return outcomes;
 }
 
+/// Daly's, for failures as often as `job` has them.
+Hours Planner::interval_of(const Job& job) const {
+  double failures = 0, left = 0;
+  for (const CauseForecast& each : plan_.causes)
+    failures += each.interruptions.mean, left += each.interruptions.mean * job.rate_factor[each.cause];
+  const double longer = left > 0 ? failures / left : 1;
+  const Hours daly = daly_interval(job.checkpoint_cost, plan_.mean_to_failure * longer);
+  return std::clamp(daly, Hours(1.0 / 3600), request_.length);
+}
+
 void Planner::choose_interval() {
-  if (!request_.best_interval) return;
-  const Hours daly = daly_interval(plan_.job.checkpoint_cost, plan_.mean_to_failure);
-  plan_.job.checkpoint_every = std::clamp(daly, Hours(1.0 / 3600), request_.length);
+  if (request_.best_interval) plan_.job.checkpoint_every = interval_of(plan_.job);
 }
 
 /// A larger pool has more hosts out: the second look is at a pool of the size that the first one found. Where
@@ -227,6 +255,7 @@ std::size_t Planner::histories_for_spares(const HistorySource& source) const {
 
 void Planner::look_for_spares(const HistorySource& source, Index wanted) {
   const std::size_t count = histories_for_spares(source);
+  begin("looking for spares", 8 * count);
   const bool has_them = &source == &source_ && count == histories_.size();
   const auto more = has_them ? std::vector<History>() : drawn(source, count);
   const auto& histories = has_them ? histories_ : more;
@@ -272,7 +301,7 @@ void Planner::note_outcomes(const std::vector<Outcome>& outcomes) {
 /// `cause`: what `job` lets fail less often. Then the failures that it passes over tell most of the gain of
 /// each history, otherwise all failures do; of both the mean is known, unless parts age. `samples` of such
 /// failures, each of others: their mean is nearer to the truth.
-Gain Planner::gain_of(std::string what, Job job, std::optional<std::size_t> cause, int samples) const {
+Gain Planner::gain_of(std::string what, Job job, std::optional<std::size_t> cause, int samples) {
   std::vector<double> differences(histories_.size(), 0), control(histories_.size(), 0), changed;
   for (int sample = 0; sample < samples; ++sample) {
     if (cause) job.thin_shift = sample * (1 - job.rate_factor[*cause]);
@@ -303,8 +332,7 @@ Result<Plan> Planner::make() {
   for (const PartClass part : files::kPartClasses)
     plan_.parts[static_cast<std::size_t>(part)] = plant_.count(part);
   plan_.job = request_.job;
-  plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
-  plan_.job.most_drained = static_cast<Index>(plan_.drains_allowed);
+  note_caps();
   plan_.gpus = std::uint64_t{request_.job.hosts} * plant_.gpus_per_host;
   plan_.length = request_.length;
   plan_.histories = request_.histories;
@@ -333,10 +361,12 @@ Result<Plan> Planner::make() {
         "and {:.3g} min to its next checkpoint",
         plan_.mean_to_failure.count() * 60, plan_.job.down().count() * 60,
         (plan_.job.checkpoint_every + plan_.job.checkpoint_cost).count() * 60);
+  begin("drawing failures", request_.histories);
   histories_ = drawn(source_, request_.histories);
   choose_spares();
   forecast();  // with spares among its hosts the job stands at more leaves
   choose_interval();
+  begin("running the job", request_.histories);
   const auto outcomes = run_all(source_, histories_, plan_.job);
   note_outcomes(outcomes);
   note_interruptions(outcomes);
@@ -346,14 +376,16 @@ Result<Plan> Planner::make() {
   note_sweeps();
   note_shelf();
   note_pods();
+  note_offenders();
   note_where();
   note_improvements();
   WEFT_TRY_VOID(note_what_ifs());
   return std::move(plan_);
 }
 
-Result<Plan> make_plan(const Plant& plant, const files::Rates& rates, const PlanRequest& request) {
-  return Planner(plant, rates, request).make();
+Result<Plan> make_plan(const Plant& plant, const files::Rates& rates, const PlanRequest& request,
+                       const PlanProgress& tell) {
+  return Planner(plant, rates, request, tell).make();
 }
 
 }  // namespace weft::reliability

@@ -3,6 +3,7 @@
 // beside them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ struct CauseForecast {
   CountForecast interruptions;
   double stopping = 0;      // share of the failures that interrupt the job, by formula
   double rate_at_most = 0;  // per part and year, 95 %
+  bool unseen = false;      // no event of it was counted
   bool guessed = false;
   bool borrowed = false;  // its events are of another site, though the other rates are of this one
 };
@@ -113,6 +115,15 @@ struct ShelfRow {
   std::uint64_t parts = 0;  // .99
 };
 
+/// A part that rates name as one that fails far more often than others of its class.
+struct OffenderRow {
+  PartClass part = PartClass::host;
+  std::string name;
+  std::uint64_t events = 0;
+  double ratio = 1;     // of its rate to that of the others
+  double offender = 0;  // probability
+};
+
 struct Plan {
   std::string fabric;
   std::uint64_t gpus = 0;
@@ -134,8 +145,9 @@ struct Plan {
   double kept = 0;  // share of restarts at full size with job.spares
   std::uint64_t restarts = 0;
   std::vector<SpareStep> steps;
-  std::vector<double> short_of;  // by number of spares: share of restarts that lack a host
-  std::vector<PodRow> pods;      // with hosts of the pool; empty where the fabric names no pods
+  std::vector<double> short_of;        // by number of spares: share of restarts that lack a host
+  std::vector<OffenderRow> offenders;  // probable ones (.5), the surest first
+  std::vector<PodRow> pods;            // with hosts of the pool; empty where the fabric names no pods
   std::vector<WhereRow> where;
   std::size_t largest_group = 0;  // hosts that one leaf or domain takes away
 
@@ -151,15 +163,22 @@ struct Plan {
   std::vector<BlastRow> blast;
   std::vector<ShelfRow> shelf;
   Hours lead_time{};
-  std::size_t drains_allowed = 0;
-  std::vector<Gain> improvements;  // by 10 %, the best first
+  std::size_t drains_allowed = 0;        // hosts, by the caps of a blacklist,
+  std::size_t cable_drains_allowed = 0;  // and cables between switches
+  std::vector<Gain> improvements;        // by 10 %, the best first
   std::vector<Gain> what_ifs;
 };
 
-/// Errors: usage (the job does not fit, an option that cannot be), invalid_input (rates that make more
-/// failures than can be simulated; a checkpoint that makes no progress).
-Result<Plan> make_plan(const Plant& plant, const files::Rates& rates, const PlanRequest& request);
+/// What is being done, how many histories of it are done, and of how many.
+using PlanProgress = std::function<void(std::string_view doing, std::size_t done, std::size_t total)>;
 
+/// `tell` may be empty. Errors: usage (the job does not fit, an option that cannot be), invalid_input (rates
+/// that make more failures than can be simulated; a checkpoint that makes no progress).
+Result<Plan> make_plan(const Plant& plant, const files::Rates& rates, const PlanRequest& request,
+                       const PlanProgress& tell = {});
+
+/// "1 host", "2 hosts".
+std::string counted(std::uint64_t count, std::string_view what);
 /// The first line of the answer.
 std::string plan_sentence(const Plan& plan);
 std::string plan_table(const Plan& plan, std::size_t columns);

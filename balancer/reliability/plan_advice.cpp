@@ -100,6 +100,7 @@ void Planner::note_sweeps() {
       policies.back().policy = SweepPolicy::every;
       policies.back().every = *plan_.sweep_every * factor;
     }
+  begin("comparing sweeps", policies.size() * histories_.size());
   for (const Sweeps& each : policies) {
     Job job = plan_.job;
     job.sweeps = each;
@@ -185,6 +186,31 @@ void Planner::note_shelf() {
   add("switches", {PartClass::leaf, PartClass::spine, PartClass::core}, 1);
 }
 
+/// The job with a tenth less of each time that it has.
+std::vector<std::pair<std::string, Job>> Planner::shorter_times() const {
+  std::vector<std::pair<std::string, Job>> times;
+  const auto add = [&](const char* what, auto change) { change(times.emplace_back(what, plan_.job).second); };
+  const auto some = [&](double files::ClassRates::*share) {
+    return std::ranges::any_of(rates_.classes, [&](const auto& each) { return each.*share > 0; });
+  };
+  const Sweeps& sweeps = plan_.job.sweeps;
+  add("time: detection", [](Job& job) { job.detect *= kTenth; });
+  add("time: restart", [](Job& job) { job.restart *= kTenth; });
+  add("time: cost of a checkpoint", [](Job& job) { job.checkpoint_cost *= kTenth; });
+  add("time: repairs", [](Job& job) {
+    for (double& each : job.repair_factor) each *= kTenth;
+  });
+  if (plan_.job.spare_start > Hours(0))
+    add("time: start of a spare", [](Job& job) { job.spare_start *= kTenth; });
+  if (some(&files::ClassRates::slows))
+    add("time: until what is slow is found", [](Job& job) { job.find_slow *= kTenth; });
+  if (sweeps.policy == SweepPolicy::at_restart || sweeps.policy == SweepPolicy::every)
+    add("time: cost of a sweep", [](Job& job) { job.sweeps.cost *= kTenth; });
+  if (sweeps.policy == SweepPolicy::agents && some(&files::ClassRates::silent))
+    add("time: delay of agents", [](Job& job) { job.sweeps.delay *= kTenth; });
+  return times;
+}
+
 void Planner::note_improvements() {
   const auto of_cause = [&](std::size_t cause, int samples) {
     return gain_of(fmt::format("failures: {}", cause_name(cause)), with_less_often(plan_.job, cause), cause,
@@ -193,22 +219,15 @@ void Planner::note_improvements() {
   const auto sort = [&] {
     std::ranges::stable_sort(plan_.improvements, std::ranges::greater(), &Gain::gain);
   };
-  for (const CauseForecast& each : plan_.causes) plan_.improvements.push_back(of_cause(each.cause, 1));
-  const auto shorter = [&](const char* what, Hours Job::*time) {
-    Job job = plan_.job;
-    job.*time *= kTenth;
-    plan_.improvements.push_back(gain_of(what, job));
-  };
-  shorter("time: detection", &Job::detect);
-  shorter("time: restart", &Job::restart);
-  shorter("time: cost of a checkpoint", &Job::checkpoint_cost);
-  Job job = plan_.job;
-  for (double& each : job.repair_factor) each *= kTenth;
-  plan_.improvements.push_back(gain_of("time: repairs", job));
-  sort();
-  // A tenth of the failures of a class is a small sample: of those that may be among the first, more of them.
   constexpr std::size_t kLookedAtAgain = 6;
   constexpr int kSamples = 5;
+  const auto times = shorter_times();
+  begin("what to improve",
+        (plan_.causes.size() + times.size() + kLookedAtAgain * kSamples) * histories_.size());
+  for (const CauseForecast& each : plan_.causes) plan_.improvements.push_back(of_cause(each.cause, 1));
+  for (const auto& [what, job] : times) plan_.improvements.push_back(gain_of(what, job));
+  sort();
+  // A tenth of the failures of a class is a small sample: of those that may be among the first, more of them.
   for (Gain& each : std::span(plan_.improvements).first(std::min(plan_.improvements.size(), kLookedAtAgain)))
     for (const CauseForecast& cause : plan_.causes)
       if (each.what == fmt::format("failures: {}", cause_name(cause.cause)))
@@ -216,13 +235,23 @@ void Planner::note_improvements() {
   sort();
 }
 
+Result<WhatIf> Planner::what_if_of(const std::string& text) const {
+  WEFT_TRY(auto changed, parse_what_if(text, plan_.job));
+  if (changed.job.spares > plant_.hosts - plan_.job.hosts)
+    return fail(ErrorKind::usage, "'{}': {} has {} beside the job", text, plant_.name,
+                counted(plant_.hosts - plan_.job.hosts, "host"));
+  WEFT_TRY_VOID(check_sweeps(changed.job));
+  return changed;
+}
+
 Result<void> Planner::note_what_ifs() {
+  begin("what if", request_.what_ifs.size() * histories_.size());
   for (const std::string& each : request_.what_ifs) {
-    WEFT_TRY(const auto changed, parse_what_if(each, plan_.job));
-    if (changed.job.spares > plant_.hosts - plan_.job.hosts)
-      return fail(ErrorKind::usage, "'{}': {} has {} hosts beside the job", each, plant_.name,
-                  plant_.hosts - plan_.job.hosts);
-    WEFT_TRY_VOID(check_sweeps(changed.job));
+    WEFT_TRY(auto changed, what_if_of(each));
+    // Checkpoints follow what they cost and how often failures come, unless somebody said how far apart they
+    // are.
+    if (request_.best_interval && changed.job.checkpoint_every == plan_.job.checkpoint_every)
+      changed.job.checkpoint_every = interval_of(changed.job);
     plan_.what_ifs.push_back(gain_of(each, changed.job));
   }
   return {};

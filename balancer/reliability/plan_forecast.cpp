@@ -90,6 +90,7 @@ void Planner::forecast() {
                             .interruptions = forecast_count({stopping}, request_.seed),
                             .stopping = share,
                             .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
+                            .unseen = each.events <= 0,
                             .guessed = !each.guesses.empty(),
                             .borrowed = rates_.is_own && std::ranges::count(each.guesses, "events") > 0});
     all.push_back(stopping);
@@ -137,8 +138,11 @@ void Planner::forecast_domains() {
 /// simulation.
 void Planner::note_interruptions(const std::vector<Outcome>& outcomes) {
   std::vector<CountSource> all;
-  bool differs = false;
+  // Nothing interrupts a job that waits: of all causes together that is known better than of each.
+  const double waiting = plan_.spent.waiting / plan_.length, ready = waiting > kVisible ? 1 - waiting : 1;
+  bool differs = ready < 1;
   for (CauseForecast& each : plan_.causes) {
+    each.stopping *= ready;
     std::vector<double> hits, rests;
     double formula = 0;
     for (std::size_t h = 0; h < outcomes.size(); ++h) {
@@ -153,9 +157,11 @@ void Planner::note_interruptions(const std::vector<Outcome>& outcomes) {
     const double factor =
         formula > 0 && std::abs(came - formula) > kErrors * error + kVisible * formula ? came / formula : 1;
     differs = differs || factor != 1;
-    std::vector<CountSource> sources{{each.source.events, each.source.share * each.stopping}};
-    if (each.cause == kDomainCause) sources = domains_;
-    for (CountSource& source : sources) source.share *= factor;
+    std::vector<CountSource> sources{{each.source.events, each.source.share * each.stopping * factor}};
+    if (each.cause == kDomainCause) {
+      sources = domains_;
+      for (CountSource& source : sources) source.share *= ready * factor;
+    }
     each.interruptions = forecast_count(sources, request_.seed);
     all.insert(all.end(), sources.begin(), sources.end());
   }

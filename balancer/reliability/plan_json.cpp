@@ -143,6 +143,14 @@ std::string plan_json(const Plan& plan, const files::DocumentStamp& stamp) {
   put_where(tree, plan);
   tree["largest_group"] = plan.largest_group;
   tree["drains_allowed"] = plan.drains_allowed;
+  tree["cable_drains_allowed"] = plan.cable_drains_allowed;
+  tree["offenders"] = DocumentTree::array();
+  for (const OffenderRow& each : plan.offenders)
+    tree["offenders"].push_back({{"class", to_string(each.part)},
+                                 {"name", each.name},
+                                 {"events", each.events},
+                                 {"ratio", each.ratio},
+                                 {"offender", each.offender}});
   tree["improvements"] = gains_tree(plan.improvements);
   tree["what_ifs"] = gains_tree(plan.what_ifs);
   return files::document_text(tree) + "\n";

@@ -225,8 +225,9 @@ std::string plan_html(const Plan& plan) {
   if (!plan.differs.empty())
     text += heading("Why simulation and closed forms differ") +
             fmt::format("<p>{}</p>\n", harmless(fmt::format("{}.", fmt::join(plan.differs, "; "))));
-  text += heading("Guesses") +
-          fmt::format("<p>{}</p>\n", harmless(fmt::format("{}.", fmt::join(plan.guesses, "; "))));
+  if (!plan.guesses.empty())
+    text += heading("Guesses") +
+            fmt::format("<p>{}</p>\n", harmless(fmt::format("{}.", fmt::join(plan.guesses, "; "))));
   return text +
          fmt::format("<p class=\"faint\">Fabric {}, {} histories, seed {}.</p>\n", harmless(plan.fabric),
                      plan.histories, plan.seed) +

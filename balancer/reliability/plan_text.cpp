@@ -44,7 +44,7 @@ std::string kept_text(const Plan& plan) {
 }
 
 std::string spares_text(const Plan& plan) {
-  std::string text = fmt::format("{} spare hosts", plan.job.spares);
+  std::string text = counted(plan.job.spares, "spare host");
   for (const SpareStep& each : plan.steps)
     if (each.asked == 0.999 && each.spares && *each.spares > plan.job.spares)
       text += fmt::format(" of the {} that .999 needs", *each.spares);
@@ -58,6 +58,7 @@ std::string causes_text(const Plan& plan, std::size_t columns) {
                fmt::format("{} to {}", each.interruptions.low, each.interruptions.high),
                fmt::format("{:.1f}", each.failures.mean),
                each.borrowed  ? "another site"
+               : each.unseen  ? "none was seen"
                : each.guessed ? "a guess in part"
                               : "counts"});
   return table.text(columns, 2);
@@ -99,7 +100,8 @@ std::string steps_text(const Plan& plan, std::size_t columns) {
     }
   for (const SpareStep& each : plan.steps)
     if (each.spares.value_or(room + 1) > room)
-      return text + wrapped(fmt::format("The fabric has {} hosts beside the job{}.", room, has), 0, columns);
+      return text + wrapped(fmt::format("The fabric has {} beside the job{}.", counted(room, "host"), has), 0,
+                            columns);
   return text;
 }
 
@@ -118,19 +120,36 @@ std::string where_text(const Plan& plan, std::size_t columns) {
     table.add(std::move(cells));
   }
   std::string text = "Where: nowhere, there are no spares";
-  if (plan.job.spares > 0)
-    text = fmt::format("Where: spread over the leaf groups, at most one spare in every {} hosts",
-                       plan.job.pool() / plan.job.spares);
+  const Index apart = plan.job.spares > 0 ? plan.job.pool() / plan.job.spares : 0;
+  if (apart > 0) text = "Where: spread over the leaf groups";
+  if (apart > 1) text += fmt::format(", at most one spare in every {} hosts", apart);
   if (plan.largest_group > 1)
     text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
   if (plan.job.planned.every > Hours(0)) text += "; by planned work " + planned_text(plan.job.planned);
-  text += fmt::format(". The blacklist may drain {} hosts of this fabric by its caps{}.", plan.drains_allowed,
+  text += fmt::format(". The blacklist may drain {} and {} between switches of this fabric by its caps{}.",
+                      counted(plan.drains_allowed, "host"), counted(plan.cable_drains_allowed, "cable"),
                       plan.drains_allowed > plan.job.spares
-                          ? ", more than there are spares: the job may have to wait for those"
+                          ? ", more hosts than there are spares: the job may have to wait for those"
                           : "");
   for (const WhereRow& row : plan.where)
     if (row.kind == "rail" && row.hosts.least == plan.job.pool()) text += " Each host is at every rail.";
   return wrapped(text, 0, columns) + table.text(columns, 2);
+}
+
+/// Empty where rates name none.
+std::string offenders_text(const Plan& plan, std::size_t columns) {
+  constexpr std::size_t kMaxOffenders = 8;
+  if (plan.offenders.empty()) return {};
+  std::vector<std::string> names;
+  for (const OffenderRow& each :
+       std::span(plan.offenders).first(std::min(plan.offenders.size(), kMaxOffenders)))
+    names.push_back(
+        fmt::format("{} ({:.2f}, {})", each.name, each.offender, counted(each.events, "failure")));
+  if (plan.offenders.size() > kMaxOffenders)
+    names.push_back(fmt::format("and {} more (-o json)", plan.offenders.size() - kMaxOffenders));
+  return wrapped(fmt::format("Fail again and again, with this probability: {}.", fmt::join(names, ", ")), 0,
+                 columns) +
+         "\n";
 }
 
 std::string closed_text(const Plan& plan, std::size_t columns) {
@@ -214,13 +233,18 @@ std::string plan_sentence(const Plan& plan) {
                                    : fmt::format("Rates are {}, not this site's", plan.origin);
   if (!borrowed.empty())
     origin += fmt::format(", but those of {} are not this site's", fmt::join(borrowed, ", "));
+  const double mean = plan.interruptions.mean;
+  const auto interruptions =
+      mean < 9.95 ? fmt::format("{:.1f}", mean) : grouped(static_cast<std::uint64_t>(std::llround(mean)));
   return fmt::format(
-      "{} GPUs on {} hosts for {}: {:.0f} interruptions ({} to {}), {} of the time effective ({} to {}), {} "
-      "({}). {}; {} inputs are guesses.",
-      grouped(plan.gpus), grouped(plan.job.hosts), time_text(plan.length), plan.interruptions.mean,
-      plan.interruptions.low, plan.interruptions.high, percent(plan.effective.mean),
-      percent(plan.effective.low), percent(plan.effective.high), spares_text(plan), kept_text(plan), origin,
-      plan.guesses.size());
+      "{} GPU{} on {} host{} for {}: {} interruptions ({} to {}), {} of the time effective ({} to {}), {} "
+      "({}). {}; {}.",
+      grouped(plan.gpus), plan.gpus == 1 ? "" : "s", grouped(plan.job.hosts), plan.job.hosts == 1 ? "" : "s",
+      time_text(plan.length), interruptions, grouped(plan.interruptions.low),
+      grouped(plan.interruptions.high), percent(plan.effective.mean), percent(plan.effective.low),
+      percent(plan.effective.high), spares_text(plan), kept_text(plan), origin,
+      plan.guesses.size() == 1 ? "1 input is a guess"
+                               : fmt::format("{} inputs are guesses", plan.guesses.size()));
 }
 
 std::string best_sweep(const Plan& plan) {
@@ -238,7 +262,8 @@ std::string best_sweep(const Plan& plan) {
 std::string plan_table(const Plan& plan, std::size_t columns) {
   std::string text = wrapped(plan_sentence(plan), 0, columns) + "\n";
   text += causes_text(plan, columns) + "\n" + spent_text(plan, columns) + "\n" + steps_text(plan, columns);
-  text += where_text(plan, columns) + "\n" + closed_text(plan, columns) + "\n";
+  text +=
+      where_text(plan, columns) + "\n" + offenders_text(plan, columns) + closed_text(plan, columns) + "\n";
   text += sweeps_rows(plan, columns) + "\n" + parts_text(plan, columns) + "\n";
   text += gains_text("10 % less of", plan.improvements, kMaxImprovements, columns);
   if (!plan.what_ifs.empty())

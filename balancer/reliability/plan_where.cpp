@@ -2,7 +2,9 @@
 // silent.
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "balancer/blacklist/capacity.hpp"
 #include "balancer/reliability/planner.hpp"
 
 namespace weft::reliability {
@@ -59,6 +61,16 @@ Index groups_with_hosts(const Groups& groups, Index pool) {
 
 }  // namespace
 
+/// Of a blacklist: what may be taken out for being slow.
+void Planner::note_caps() {
+  const std::size_t cables = plant_.cables.size();
+  plan_.drains_allowed = blacklist::hosts_allowed({}, plant_.hosts);
+  plan_.cable_drains_allowed =
+      cables == 0 ? 0 : blacklist::allowed_of(blacklist::Caps().fabric_links, 1, cables);
+  plan_.job.most_drained = static_cast<Index>(plan_.drains_allowed);
+  plan_.job.caps = true;
+}
+
 void Planner::note_pods() {
   std::map<Index, PodRow> pods;
   std::vector<bool> seen(plan_.job.pool(), false);
@@ -95,6 +107,21 @@ void Planner::note_where() {
   add("leaf group", leaf_groups(plant_));
   add("pod", groups_by(plant_, &Switch::pod));
   add("rail", groups_by(plant_, &Switch::rail));
+}
+
+/// Of this fabric: a name that it does not have changes nothing.
+void Planner::note_offenders() {
+  constexpr double kProbable = 0.5;
+  for (const files::ClassRates& each : rates_.classes) {
+    std::set<std::string> names;
+    if (!each.known.empty())
+      for (Index part = 0; part < plant_.count(each.part); ++part)
+        names.insert(plant_.name_of(each.part, part));
+    for (const files::KnownPart& one : each.known)
+      if (one.offender >= kProbable && names.contains(one.name))
+        plan_.offenders.push_back({each.part, one.name, one.events, one.ratio, one.offender});
+  }
+  std::ranges::stable_sort(plan_.offenders, std::ranges::greater(), &OffenderRow::offender);
 }
 
 /// What is silent is counted by nobody who does not look for it, so that rates without it are no proof.

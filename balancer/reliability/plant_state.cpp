@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "balancer/blacklist/capacity.hpp"
 #include "balancer/reliability/simulator.hpp"
 
 namespace weft::reliability {
@@ -77,6 +78,25 @@ void PlantState::give_cable(Index cable) {
   if (missing_[bundle] == plant_.bundles[bundle].links) cut(bundle, false);
   missing_capacity_[bundle] -= plant_.cables[cable].rate;
   if (--missing_[bundle] == 0) missing_capacity_[bundle] = 0, std::erase(narrowed_, bundle);
+}
+
+bool PlantState::may_drain(Index cable) const {
+  const blacklist::Caps caps;
+  const auto& bundles = plant_.bundles;
+  const auto pod_of = [&](const Bundle& each) {
+    return each.leaf ? plant_.switches[*each.leaf].pod : each.pod;
+  };
+  const Bundle& own = bundles[plant_.cables[cable].bundle];
+  std::size_t out = 1, pod_links = 0, pod_out = 1;
+  for (std::size_t i = 0; i < bundles.size(); ++i) {
+    out += missing_[i];
+    if (pod_of(bundles[i]) != pod_of(own)) continue;
+    pod_links += bundles[i].links, pod_out += missing_[i];
+  }
+  const std::size_t here = missing_[plant_.cables[cable].bundle] + std::size_t{1};
+  return (!own.leaf || here <= blacklist::allowed_of(caps.leaf_uplinks, 1, own.links)) &&
+         (!pod_of(own) || pod_out <= blacklist::allowed_of(caps.pod_links, 1, pod_links)) &&
+         out <= blacklist::allowed_of(caps.fabric_links, 1, plant_.cables.size());
 }
 
 double PlantState::narrowest() const {

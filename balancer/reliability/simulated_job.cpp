@@ -91,7 +91,8 @@ void Simulator::start_run() {
 void Simulator::update_speed() {
   if (phase_ != Phase::running) return;
   StepTime step{.network = state_.narrowest()};
-  for (const Index each : active_) step.note(slow_[each].cause, slow_[each].factor);
+  for (const Index each : active_)
+    if (const Slow& what = slow_[each]; is_used(what.place)) step.note(what.cause, what.factor);
   for (const Index host : lacking_)
     if (in_job_[host])
       step.note(static_cast<std::size_t>(PartClass::nic),

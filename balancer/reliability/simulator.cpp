@@ -11,7 +11,6 @@ namespace weft::reliability {
 namespace {
 
 constexpr Hours kNever(1e300);
-constexpr Hours kAskAgain(1);  // where so many are drained already that no more may be
 
 constexpr auto kNic = static_cast<std::uint32_t>(PartClass::nic);
 
@@ -166,10 +165,7 @@ void Simulator::take_at_host(const Failure& failure, Index host, Hours repair) {
 
 void Simulator::take_host_out(Index host, Hours repair) {
   if (host >= job_.pool() || state_.is_own_down(host)) return;
-  for (std::size_t i = active_.size(); i-- > 0;)  // what slowed it goes with it
-    if (const Slow& each = slow_[active_[i]];
-        (is_at_host(each.cause) || each.cause == kSoftware) && host_of(plant_, each.cause, each.part) == host)
-      end_slow(active_[i]);
+  end_slow_at({Kind::host, host});
   state_.mark_own(host, true);
   state_.take_host(host);
   events_.push({repaired_at(repair), Kind::host, host});
@@ -177,6 +173,7 @@ void Simulator::take_host_out(Index host, Hours repair) {
 
 void Simulator::take_leaf_out(Index leaf, Hours repair) {
   if (switch_out_[leaf]) return;
+  end_slow_at({Kind::leaf, leaf});
   switch_out_[leaf] = true;
   for (const Index host : plant_.switches[leaf].hosts) {
     const double lacks = lacks_at(leaf, host);
@@ -202,42 +199,61 @@ void Simulator::give_leaf_back(Index leaf) {
       state_.give_host(host);
 }
 
-/// Whether the job sends over that switch, or that cable between switches.
-bool Simulator::matters(std::uint32_t cause, Index part) const {
-  if (cause == kSwitchCable) return state_.matters(plant_.cables[part].bundle);
-  const Switch& what = plant_.switches[switch_of(plant_, cause, part)];
-  if (cause == kLeaf) return !what.hosts.empty() && what.hosts.front() < job_.pool();
-  return std::ranges::any_of(what.cables,
-                             [&](Index each) { return state_.matters(plant_.cables[each].bundle); });
+/// Whether the job sends over that cable between switches: not where it, or a switch at its end, is out.
+bool Simulator::is_cable_used(Index cable) const {
+  const Cable& what = plant_.cables[cable];
+  return state_.matters(what.bundle) && state_.has_cable(cable) && !switch_out_[what.lower];
+}
+
+bool Simulator::is_switch_used(Index which) const {
+  const Switch& what = plant_.switches[which];
+  if (switch_out_[which]) return false;
+  if (what.part == PartClass::leaf) return !what.hosts.empty() && what.hosts.front() < job_.pool();
+  return std::ranges::any_of(what.cables, [&](Index each) { return is_cable_used(each); });
+}
+
+/// Whether the job runs there, or sends over it.
+bool Simulator::is_used(const Place& place) const {
+  if (place.kind == Kind::host) return in_job_[place.at];
+  return place.kind == Kind::cable ? is_cable_used(place.at) : is_switch_used(place.at);
+}
+
+Simulator::Place Simulator::place_of(std::uint32_t cause, Index part) const {
+  if (is_at_host(cause) || cause == kSoftware) return {Kind::host, host_of(plant_, cause, part)};
+  if (cause == kSwitchCable) return {Kind::cable, part};
+  return {cause == kLeaf ? Kind::leaf : Kind::above, switch_of(plant_, cause, part)};
 }
 
 /// A switch or a cable between switches.
 void Simulator::take_above(const Failure& failure, Hours repair) {
-  const bool is_of_job = matters(failure.cause, failure.part);
+  const Place place = place_of(failure.cause, failure.part);
+  const bool is_of_job = is_used(place);
   if (failure.effect != Effect::stops) {
     if (is_of_job) slow_down(failure, repair);
     return;
   }
-  take_out(failure.cause, failure.part, repair);
+  take_out(place, repair);
   const bool hit = job_is_hit();
   if (hit || (is_of_job && failure.cause != kLeaf)) interrupt(failure.cause);
 }
 
 /// For a repair: the part is out of use until then.
-void Simulator::take_out(std::uint32_t cause, Index part, Hours repair) {
-  if (is_at_host(cause)) return take_host_out(host_of(plant_, cause, part), repair);
-  if (cause == kLeaf) return take_leaf_out(switch_of(plant_, cause, part), repair);
-  if (cause != kSwitchCable) return take_switch_out(switch_of(plant_, cause, part), repair);
-  if (cable_out_[part]) return;
-  cable_out_[part] = true;
-  state_.take_cable(part);
-  events_.push({repaired_at(repair), Kind::cable, part});
+void Simulator::take_out(const Place& place, Hours repair) {
+  if (place.kind == Kind::host) return take_host_out(place.at, repair);
+  if (place.kind == Kind::leaf) return take_leaf_out(place.at, repair);
+  if (place.kind != Kind::cable) return take_switch_out(place.at, repair);
+  if (cable_out_[place.at]) return;
+  end_slow_at(place);
+  cable_out_[place.at] = true;
+  state_.take_cable(place.at);
+  events_.push({repaired_at(repair), Kind::cable, place.at});
   update_speed();
 }
 
 /// A spine or a core.
 void Simulator::take_switch_out(Index above, Hours repair) {
   if (switch_out_[above]) return;
+  end_slow_at({Kind::above, above});
   switch_out_[above] = true;
   for (const Index cable : plant_.switches[above].cables) state_.take_cable(cable);
   events_.push({repaired_at(repair), Kind::above, above});
@@ -258,11 +274,9 @@ void Simulator::take_domain(const Failure& failure) {
     const bool hit = stream.uniform() < domain.share;
     const Hours length = repair();
     if (!hit) continue;
-    const Switch& what = plant_.switches[each];
-    what.part == PartClass::leaf ? take_leaf_out(each, length) : take_switch_out(each, length);
-    above = above || (what.part != PartClass::leaf && std::ranges::any_of(what.cables, [&](Index cable) {
-                        return state_.matters(plant_.cables[cable].bundle);
-                      }));
+    const bool is_leaf = plant_.switches[each].part == PartClass::leaf;
+    above = above || (!is_leaf && is_switch_used(each));
+    is_leaf ? take_leaf_out(each, length) : take_switch_out(each, length);
   }
   update_speed();
   const bool hit = job_is_hit();
@@ -275,75 +289,6 @@ bool Simulator::job_is_hit() {
   bool hit = false;
   for (; checked_ < lost.size(); ++checked_) hit = hit || in_job_[lost[checked_]];
   return hit;
-}
-
-// --- slow parts ---
-
-Hours Simulator::when_found(const Failure& failure) const {
-  if (failure.effect == Effect::slows) return now_ + job_.find_slow;
-  switch (job_.sweeps.policy) {
-    case SweepPolicy::before_job:
-    case SweepPolicy::at_restart:
-    case SweepPolicy::every:
-      return kNever;
-    case SweepPolicy::agents:
-      return now_ + job_.sweeps.delay;
-  }
-  return kNever;
-}
-
-void Simulator::slow_down(const Failure& failure, Hours repair) {
-  const auto index = static_cast<Index>(slow_.size());
-  active_.push_back(index);
-  slow_.push_back({failure.cause, failure.part, 1 / source_.slow_to(failure.cause), now_, repair,
-                   failure.effect == Effect::silent, true});
-  const Hours end = when_found(failure);
-  if (end < kNever) events_.push({end, Kind::found, index});
-  update_speed();
-}
-
-void Simulator::end_slow(Index index) {
-  if (!slow_[index].active) return;
-  slow_[index].active = false;
-  std::erase(active_, index);
-  outcome_.undetected += now_ - slow_[index].since;
-}
-
-void Simulator::find(Index index) {
-  const Slow what = slow_[index];
-  if (!what.active) return;
-  if (what.cause == kSoftware) {  // a restart mends it
-    end_slow(index);
-    update_speed();
-    return stop_planned();
-  }
-  if (is_at_host(what.cause)) {
-    if (drained_ >= job_.most_drained) return events_.push({now_ + kAskAgain, Kind::found, index});
-    ++drained_;
-    is_drained_[host_of(plant_, what.cause, what.part)] = true;
-  }
-  end_slow(index);
-  take_out(what.cause, what.part, what.repair * job_.repair_factor[what.cause]);
-  update_speed();
-  if (job_is_hit()) stop_planned();
-}
-
-void Simulator::find_silent() {
-  const auto active = active_;
-  for (const Index each : active)
-    if (slow_[each].silent) find(each);
-}
-
-void Simulator::sweep() {
-  next_sweep_ += job_.sweeps.every;
-  if (phase_ == Phase::running) {
-    // It stands still: as if the run were one with no speed for so long.
-    end_run(true);
-    outcome_.time.sweeps += job_.sweeps.cost;
-    run_start_ = now_ + job_.sweeps.cost;
-    run_ = {{run_start_, speed_, Hours(0)}};
-  }
-  find_silent();
 }
 
 void Simulator::give(const Event& event) {

@@ -34,6 +34,9 @@ class PlantState {
   /// The time that an all-to-all of the pool takes over that with all links: by the bundle with most of it
   /// over the links that are left.
   double narrowest() const;
+  bool has_cable(Index cable) const { return cable_reasons_[cable] == 0; }
+  /// One cable more may be taken out for being slow, by the caps of a blacklist; one may always.
+  bool may_drain(Index cable) const;
   /// The pool sends over it.
   bool matters(Index bundle) const { return loads_[bundle] > 0; }
 
@@ -69,10 +72,16 @@ class Simulator {
     Index part;
     bool operator<(const Event& other) const { return at > other.at; }
   };
-  /// A part that slows the job until it is found.
+  /// The host that a part belongs to, a cable between switches, or a switch by its number among all.
+  struct Place {
+    Kind kind;
+    Index at;
+    bool operator==(const Place&) const = default;
+  };
+  /// A part that slows the job until it is found, while the job runs there.
   struct Slow {
     std::uint32_t cause;
-    Index part;
+    Place place;
     double factor;  // of the time that its share of a step takes (StepTime)
     Hours since, repair;
     bool silent, active;
@@ -84,12 +93,15 @@ class Simulator {
   void take_at_host(const Failure& failure, Index host, Hours repair);
   void take_above(const Failure& failure, Hours repair);
   void take_domain(const Failure& failure);
-  void take_out(std::uint32_t cause, Index part, Hours repair);
+  void take_out(const Place& place, Hours repair);
   void take_host_out(Index host, Hours repair);
   void take_leaf_out(Index leaf, Hours repair);
   void give_leaf_back(Index leaf);
   void take_switch_out(Index above, Hours repair);
-  bool matters(std::uint32_t cause, Index part) const;
+  bool is_cable_used(Index cable) const;
+  bool is_switch_used(Index which) const;
+  bool is_used(const Place& place) const;
+  Place place_of(std::uint32_t cause, Index part) const;
   bool goes_on(std::uint32_t cause, Index host, double lacks) const;
   double lacks_at(Index leaf, Index host) const;
   void add_lacking(Index host, double nics);
@@ -102,6 +114,8 @@ class Simulator {
   void begin_planned();
   bool job_is_hit();
   void end_slow(Index slow);
+  void end_slow_at(const Place& place);
+  bool may_drain(const Place& place) const;
   void interrupt(std::uint32_t cause);
   void stop_planned();
   void end_run(bool keeps);

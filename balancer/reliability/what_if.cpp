@@ -141,8 +141,9 @@ Result<PlannedWork> parse_planned_work(std::string_view text) {
 }
 
 std::string planned_text(const PlannedWork& planned) {
-  return fmt::format("every {:.3g} d {} hosts are out for {:.3g} h", planned.every.count() / 24,
-                     planned.hosts, planned.length.count());
+  return fmt::format("every {:.3g} d {} {} out for {:.3g} h", planned.every.count() / 24,
+                     counted(planned.hosts, "host"), planned.hosts == 1 ? "is" : "are",
+                     planned.length.count());
 }
 
 Result<void> check_sweep_cost(const Sweeps& sweeps) {

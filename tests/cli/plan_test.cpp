@@ -108,6 +108,8 @@ TEST(WeftPlan, WhatIsWrongIsNamed) {
               HasSubstr("all of the time"));
   EXPECT_THAT(call(plan_command, {"rate", "--published"}).err, HasSubstr("did you mean 'rates'?"));
   EXPECT_THAT(call(plan_command, {"chek"}).err, HasSubstr("did you mean 'check'?"));
+  EXPECT_THAT(call(plan_command, {"none.yaml"}).err, HasSubstr("none.yaml"));
+  EXPECT_THAT(call(plan_command, {"rates", "--published", "--since", "x"}).err, HasSubstr("--since"));
   EXPECT_EQ(call(plan_command, {"rates"}).status, 64);
   EXPECT_EQ(call(plan_command, {"check"}).status, 64);
 }
