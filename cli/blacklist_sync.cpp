@@ -163,10 +163,12 @@ Result<int> sync(const po::variables_map& values) {
 
 /// Leaves of the plan what has to do with the objects that an entry has marks on.
 void keep_only(Plan& plan, const Entry& entry, std::string_view target) {
-  const auto is_its = [&](const std::string& object) {
-    return std::ranges::any_of(
-        entry.marks, [&](const Mark& mark) { return mark.target == target && mark.object == object; });
-  };
+  std::set<std::string, std::less<>> its;
+  for (const Mark& mark : entry.marks)
+    if (mark.target == target) its.insert(mark.object);
+  for (const Plan::Settled& one : plan.settled)
+    if (one.entry == entry.id) its.insert(one.object);
+  const auto is_its = [&](const std::string& object) { return its.contains(object); };
   std::erase_if(plan.changes, [&](const Change& change) { return !is_its(change.object); });
   std::erase_if(plan.settled, [&](const Plan::Settled& one) { return one.entry != entry.id; });
   plan.undone.clear();
@@ -252,8 +254,8 @@ Result<blacklist::Stepped> adopted_into(const Site& site, const Look& look, Ledg
                   "{}: a cap or the breaker holds its entry back (weft blacklist list): nothing was adopted",
                   object);
     const auto entry = std::ranges::find(stepped.ledger.entries, *id, &Entry::id);
-    entry->marks.push_back({std::string(site.target.name()), object, "in service", what_stands(look, object),
-                            now.wall, now.wall});
+    entry->marks.push_back({std::string(site.target.name()), object, std::string(exports::kInService),
+                            what_stands(look, object), now.wall, now.wall});
   }
   return stepped;
 }

@@ -1,15 +1,18 @@
 // `weft blacklist update | list | add | release | approve | hold | resume | history`: the ledger of a fabric.
 #include <algorithm>
 
-#include "balancer/blacklist/evidence.hpp"
+#include "balancer/blacklist/incident_evidence.hpp"
 #include "balancer/blacklist/ledger_json.hpp"
 #include "cli/blacklist.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/file_text.hpp"
+#include "topology/files/incident_json.hpp"
+#include "topology/files/json_fields.hpp"
 #include "topology/files/time_span.hpp"
 
 namespace weft::cli {
@@ -40,6 +43,30 @@ Result<std::vector<blacklist::Evidence>> read_evidence(const po::variables_map& 
   return evidence;
 }
 
+/// Of what a watcher told lately: events, of which a last line that has no end yet is not whole.
+Result<void> read_events(const std::string& path, const Fabric& fabric, blacklist::Seconds oldest,
+                         std::vector<blacklist::Evidence>& into) {
+  const std::string name = path == "-" ? "stdin" : path;
+  auto text = files::read_text_file(path == "-" ? "/dev/stdin" : path, kMaxDiagnosisBytes);
+  if (!text) return pass_on(text, name);
+  text->resize(text->rfind('\n') + 1);
+  WEFT_TRY(const auto reports, files::read_lines<files::EventReport>(*text, name, files::parse_event));
+  std::vector<IncidentEvent> events;
+  std::size_t unknown = 0;
+  for (const files::EventReport& report : reports) {
+    auto event = files::event_of(fabric, report);
+    if (!event && event.error().kind != ErrorKind::not_found) return pass_on(event, name);
+    if (event) events.push_back(std::move(*event));
+    unknown += event ? 0 : 1;
+  }
+  if (unknown > 0) print_stderr("weft: {}: {} events are of places that the fabric has not\n", name, unknown);
+  auto read = blacklist::evidence_of(fabric, events, now_of_machine().wall - oldest);
+  for (const std::string& words : read.advice)
+    print_stderr("weft: {}: no entry says this, look yourself: {}\n", name, outside_text(words));
+  std::ranges::move(read.evidence, std::back_inserter(into));
+  return {};
+}
+
 /// One step with this, and what came of it.
 Result<void> step_with(const po::variables_map& values, OpenedLedger& opened,
                        const std::vector<blacklist::Evidence>& evidence,
@@ -64,7 +91,10 @@ Result<void> step_with(const po::variables_map& values, OpenedLedger& opened,
 
 Result<void> update(const po::variables_map& values) {
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
-  WEFT_TRY(const auto evidence, read_evidence(values, opened.fabric));
+  WEFT_TRY(auto evidence, read_evidence(values, opened.fabric));
+  if (values.count("events"))
+    for (const std::string& path : values["events"].as<std::vector<std::string>>())
+      WEFT_TRY_VOID(read_events(path, opened.fabric, blacklist::Policy().oldest, evidence));
   return step_with(values, opened, evidence, {});
 }
 
@@ -183,11 +213,14 @@ OptionParser blacklist_update_options() {
       "weft blacklist update [DIAGNOSIS.json...] --ledger FILE --fabric FILE",
       "Takes what runs found into the blacklist, and what time has brought: faults become "
       "entries, clean runs\nrelease them, caps hold back what would take too much out of use. "
-      "Reads documents that sweep, simulate\nand diagnose write with -o json. Prints what "
+      "Reads documents that sweep, simulate\nand diagnose write with -o json, and events of weft watch. "
+      "Prints what "
       "changed; changes no scheduler and no fabric.",
       "  weft blacklist update diagnosis.json --ledger bl.db --fabric fabric.yaml\n");
   parser.options().add_options()("diagnosis", po::value<std::vector<std::string>>()->value_name("FILE"),
-                                 "documents of runs, in any order; - is stdin");
+                                 "documents of runs, in any order; - is stdin")(
+      "events", po::value<std::vector<std::string>>()->value_name("FILE"),
+      "events of weft watch (its --events, or -o json)");
   add_ledger_options(parser);
   add_policy_options(parser);
   add_metrics_option(parser);

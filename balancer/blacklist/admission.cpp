@@ -13,17 +13,18 @@ Admission admit_by_caps(std::span<const Candidate> candidates, Capacity capacity
   Admission admission;
   for (const Candidate& candidate : candidates) {
     auto& held_back = admission.held_back.emplace_back();
-    const std::size_t drained = drained_lately + admission.drained + candidate.effect.hosts.size();
+    const std::size_t more = capacity.hosts_in_use(candidate.effect);
+    const std::size_t drained = drained_lately + admission.drained + more;
     if (breaker && candidate.is_new && !candidate.by_hand) {
       held_back = breaker;
-    } else if (candidate.is_new && !candidate.effect.hosts.empty() && drained > hosts_allowed) {
+    } else if (candidate.is_new && more > 0 && drained > hosts_allowed) {
       held_back = fmt::format("hosts drained within an hour: {} would be, {} may be", drained, hosts_allowed);
     } else {
       held_back = capacity.broken_by(candidate.effect);
     }
     if (held_back) continue;
     capacity.take_out(candidate.effect);
-    if (candidate.is_new) admission.drained += candidate.effect.hosts.size();
+    if (candidate.is_new) admission.drained += more;
   }
   return admission;
 }

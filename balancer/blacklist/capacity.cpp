@@ -81,6 +81,11 @@ void Capacity::take_out(const Effect& effect) {
   take(links_, effect.links), take(nics_, effect.nics), take(hosts_, effect.hosts);
 }
 
+std::size_t Capacity::hosts_in_use(const Effect& effect) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(effect.hosts, [&](NodeId host) { return !hosts_.out[host.value()]; }));
+}
+
 std::optional<std::string> Capacity::broken_by(const Effect& effect) const {
   std::map<std::uint32_t, Amount> more;  // by group: what would be out besides
   const auto count = [&](const Things& things, const auto& ids) {

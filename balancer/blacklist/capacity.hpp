@@ -37,6 +37,8 @@ class Capacity {
 
   /// Out of use from now on; what is already, stays.
   void take_out(const Effect& effect);
+  /// How many of its hosts are in use so far.
+  std::size_t hosts_in_use(const Effect& effect) const;
   /// The cap that `effect` breaks, or that is broken where it would take more, in words; absent: none.
   std::optional<std::string> broken_by(const Effect& effect) const;
 

@@ -1,6 +1,7 @@
 #include "balancer/blacklist/contradiction.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -48,6 +49,10 @@ Words more_than_there_was(const files::DiagnosisDocument& document) {
   return std::nullopt;
 }
 
+std::string named(const files::GroupReport& report) {
+  return fmt::format("{}", fmt::join(report.nodes.empty() ? report.channels : report.nodes, ", "));
+}
+
 Words two_verdicts(const files::DiagnosisDocument& document) {
   // What, of what end or NIC of it, and by what.
   std::map<std::tuple<std::string, std::optional<std::string>, std::optional<Cause>>, Verdict> known;
@@ -62,6 +67,26 @@ Words two_verdicts(const files::DiagnosisDocument& document) {
     if (auto words = differs(report.link, report.from, report.cause, report.verdict)) return words;
   for (const files::HostReport& report : document.hosts)
     if (auto words = differs(report.host, report.nic, report.cause, report.verdict)) return words;
+  for (const files::GroupReport& report : document.groups)
+    if (auto words = differs(named(report), fmt::format("{}", fmt::join(report.channels, ", ")), report.cause,
+                             report.verdict))
+      return words;
+  return std::nullopt;
+}
+
+/// What only packets show, of a run that sent none.
+Words found_without_a_probe(const files::DiagnosisDocument& document) {
+  if (document.run.sent > 0) return std::nullopt;
+  const auto look = [](const std::string& what, Cause cause, Verdict verdict) -> Words {
+    if (verdict < Verdict::degraded || cause == Cause::down || cause == Cause::counter) return std::nullopt;
+    return fmt::format("{} is {} by {}, and no probe was sent", what, to_string(verdict), to_string(cause));
+  };
+  for (const files::LinkReport& report : document.links)
+    if (auto words = look(report.link, report.cause, report.verdict)) return words;
+  for (const files::GroupReport& report : document.groups)
+    if (auto words = look(named(report), report.cause, report.verdict)) return words;
+  for (const files::SetReport& report : document.sets)
+    if (auto words = look("a set", report.cause, report.verdict)) return words;
   return std::nullopt;
 }
 
@@ -90,7 +115,8 @@ Words lost_of_nothing(const files::DiagnosisDocument& document) {
 }  // namespace
 
 std::optional<std::string> contradiction_in(const files::DiagnosisDocument& document) {
-  for (const auto look : {&milder_than_found, &more_than_there_was, &two_verdicts, &lost_of_nothing})
+  for (const auto look :
+       {&milder_than_found, &more_than_there_was, &two_verdicts, &lost_of_nothing, &found_without_a_probe})
     if (auto words = look(document)) return words;
   return std::nullopt;
 }

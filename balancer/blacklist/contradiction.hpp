@@ -10,8 +10,8 @@
 namespace weft::blacklist {
 
 /// What cannot be so, in words: a run that is milder than what it found, more lost than sent, more explained
-/// or probed than there was, one cause on one channel with two verdicts, a share of packets lost where none
-/// was sent. Absent: nothing.
+/// or probed than there was, one cause on one channel or group with two verdicts, a share of packets lost
+/// where none was sent. Absent: nothing.
 std::optional<std::string> contradiction_in(const files::DiagnosisDocument& document);
 
 }  // namespace weft::blacklist

@@ -107,6 +107,9 @@ class Witnesses {
   std::vector<bool> is_live_, rises_;
 };
 
+/// Of a host without a cause a part of the run failed there, which may be the agent: another run has to say
+/// so.
+constexpr double kFailedOnce = 0.9;
 constexpr Nanoseconds kMaxRun = std::chrono::hours(24 * 30);  // whatever a document says
 
 class Reader {
@@ -176,6 +179,8 @@ class Reader {
            const std::optional<Estimate>& estimate, const std::vector<std::string>& evidence) {
     suspect(subject);
     if (verdict < Verdict::degraded) return;
+    // A run that sent nothing has seen nothing of it: another one has to say so too.
+    if (document_.run.sent == 0 && cause != Cause::counter) confidence = std::min(confidence, kFailedOnce);
     const auto size = estimate
                           ? std::optional(cause == Cause::rate || cause == Cause::congestion ? estimate->high
                                                                                              : estimate->low)
@@ -215,8 +220,6 @@ class Reader {
 
   Result<void> take(const files::HostReport& report) {
     constexpr double kMeasured = 1.0;  // what a host measured of itself has no probability
-    // Without a cause a part of the run failed there, which may be the agent: another run has to say so.
-    constexpr double kFailedOnce = 0.9;
     WEFT_TRY(const auto node, fabric_.find_node(report.host));
     WEFT_TRY_VOID(check_host(report, node));
     Subject subject = node;
@@ -243,6 +246,7 @@ class Reader {
   Result<void> take(const files::GroupReport& report) {
     WEFT_TRY(const auto channels, suspect(report.channels));
     if (is_open(report)) return {};
+    WEFT_TRY_VOID(check_group(report, channels));
     if (report.nodes.size() == 1) {
       WEFT_TRY(const auto node, fabric_.find_node(report.nodes.front()));
       add(node, report.cause, report.verdict, report.confidence, std::nullopt, report.evidence);
@@ -253,6 +257,20 @@ class Reader {
     else
       advise(report.verdict, "{}: {}", fmt::join(report.nodes.empty() ? report.channels : report.nodes, ", "),
              weft::to_string(report.cause));
+    return {};
+  }
+
+  /// A whole node is taken out of use for its own channels alone.
+  Result<void> check_group(const files::GroupReport& report, const std::vector<ChannelId>& channels) const {
+    for (const ChannelId channel : channels) {
+      const auto is_end = [&](const std::string& node) {
+        return node == fabric_.name_of(fabric_.source_node(channel)) ||
+               node == fabric_.name_of(fabric_.target_node(channel));
+      };
+      if (!report.nodes.empty() && std::ranges::none_of(report.nodes, is_end))
+        return fail(ErrorKind::invalid_input, "{} is told of as one of {}, and is none",
+                    fabric_.name_of(channel), fmt::join(report.nodes, ", "));
+    }
     return {};
   }
 
@@ -356,6 +374,7 @@ bool tells_of_miswiring(const Fault& fault) {
 
 bool is_clean_over(const Evidence& evidence, const std::vector<ChannelId>& channels, Cause cause,
                    std::optional<double> size) {
+  if (evidence.of_incident && evidence.of_incident != cause) return false;
   const auto& clean = needs_load(cause) ? evidence.loaded : evidence.clean;
   return shows(evidence, cause, size) && std::ranges::all_of(channels, [&](ChannelId channel) {
            return channel.value() < clean.size() && clean[channel.value()];

@@ -34,6 +34,8 @@ struct Evidence {
   std::vector<bool> loaded{};
   /// The smallest fault that it would have shown, in the units of Estimate: a smaller one may still be there.
   std::optional<double> shows_loss{}, shows_delay{}, shows_rate{}, shows_size{};
+  /// It tells of an incident of that cause alone; absent: of the fabric.
+  std::optional<Cause> of_incident{};
 };
 
 /// Whether the run would have shown a fault of that cause and size over these channels, and showed none. Of a

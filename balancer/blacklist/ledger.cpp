@@ -41,6 +41,7 @@ std::optional<UtcTime> set_back(Ledger& ledger, UtcTime newest, UtcTime now) {
     if (entry.last_seen > newest) entry.last_seen = now;
     if (entry.first_sure && entry.first_sure->until > newest) entry.first_sure.reset();
   }
+  std::erase_if(ledger.taken, [&](UtcTime run) { return run > newest; });
   if (ahead <= newest) return std::nullopt;
   ledger.told_until = std::min(ledger.told_until, now);
   return ahead;

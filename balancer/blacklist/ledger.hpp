@@ -100,9 +100,10 @@ struct Ledger {
   std::string fabric;
   std::vector<Entry> entries;  // by id, ascending
   std::uint64_t last_id = 0;
-  Seconds time{};           // the ledger's own
-  std::optional<Now> last;  // of the step before
-  UtcTime told_until{};     // of the newest evidence
+  Seconds time{};                // the ledger's own
+  std::optional<Now> last;       // of the step before
+  UtcTime told_until{};          // of the newest evidence
+  std::vector<UtcTime> taken{};  // when the runs ended that were taken lately, ascending
   /// By which its caps were checked last. Absent: no step was made.
   std::optional<NicAction> nic_action{};
   /// Why nothing new is applied (resume ends it); absent: it is.

@@ -137,6 +137,9 @@ Result<Now> as_now(const JsonView& view) {
   return now;
 }
 
+Result<std::vector<UtcTime>> as_runs(const JsonView& view) {
+  return files::read_array<UtcTime>(view, files::as_time);
+}
 Result<std::vector<Seconds>> as_times(const JsonView& view) {
   return files::read_array<Seconds>(view, as_seconds);
 }
@@ -207,6 +210,8 @@ std::string ledger_line(const Ledger& ledger) {
     tree["last"]["boot"] = ledger.last->boot;
   }
   tree["told_until"] = weft::to_string(ledger.told_until);
+  tree["taken"] = DocumentTree::array();
+  for (const UtcTime run : ledger.taken) tree["taken"].push_back(weft::to_string(run));
   if (ledger.nic_action) tree["nic"] = to_string(*ledger.nic_action);
   if (ledger.breaker) tree["breaker"] = *ledger.breaker;
   tree["drained_s"] = DocumentTree::array();
@@ -222,6 +227,7 @@ Result<Ledger> parse_ledger_line(std::string_view line, std::string_view what) {
                    [&] { return need_member(root, "time_s", ledger.time, as_seconds); },
                    [&] { return read_member(root, "last", ledger.last, as_now); },
                    [&] { return need_member(root, "told_until", ledger.told_until, files::as_time); },
+                   [&] { return read_member(root, "taken", ledger.taken, as_runs); },
                    [&] { return read_member(root, "nic", ledger.nic_action, as_nic_action); },
                    [&] { return read_member(root, "breaker", ledger.breaker, as_text); },
                    [&] { return need_member(root, "drained_s", ledger.drained, as_times); });

@@ -7,7 +7,7 @@
 
 #include "balancer/blacklist/admission.hpp"
 #include "balancer/blacklist/entry_book.hpp"
-#include "topology/base/readable.hpp"
+#include "balancer/blacklist/entry_turn.hpp"
 
 namespace weft::blacklist {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 constexpr double kMinToPropose = 0.5;                   // likelier at fault than not
 constexpr auto kClocksApart = std::chrono::minutes(5);  // of the machine that swept and this one
 constexpr std::string_view kAuthor = "weft";
-constexpr std::size_t kMaxLines = 20;  // of evidence: whoever reads a reason wants its first lines
+constexpr std::size_t kMaxTaken = 4096;  // runs: one each 42 s of the two days in which they count
+constexpr std::size_t kMaxLines = 20;    // of evidence: whoever reads a reason wants its first lines
 
 std::string words(const Entry& entry) {
   return fmt::format("{} {}", to_string(entry.subject.kind), entry.subject.name);
@@ -64,6 +65,7 @@ class Stepper {
       return tell(EventKind::refused, std::nullopt,
                   fmt::format("{} ended too long ago to tell what is so at {}, or one of the clocks is wrong",
                               evidence.run, weft::to_string(now_.wall)));
+    const bool is_new = take_note(evidence.until);
     std::set<EntryId> seen;
     old_faults_ = unconfirmed_ = marked_ = 0;
     for (const Fault& fault : evidence.faults)
@@ -71,8 +73,7 @@ class Stepper {
         seen.insert(*id);
         sight(*book_.entry(*id), fault, evidence);
       }
-    if (old_faults_ + unconfirmed_ + marked_ > 0 &&
-        evidence.until != ledger_.told_until)  // the same run twice: no news
+    if (is_new && old_faults_ + unconfirmed_ + marked_ > 0)
       tell(EventKind::passed_over, std::nullopt,
            fmt::format("{} ended at {}: of its faults {} are of before newer runs or a put-back, {} need "
                        "another run, {} are of links whose marks have to come off first",
@@ -82,14 +83,13 @@ class Stepper {
           (!entry.put_back || evidence.from > *entry.put_back) &&
           is_clean_over(evidence, book_.channels(entry), entry.cause, entry.size))
         count_clean(entry, evidence);
-    ledger_.told_until = std::max(ledger_.told_until, evidence.until);
+    if (!evidence.of_incident) ledger_.told_until = std::max(ledger_.told_until, evidence.until);
   }
 
   void obey(const Command& command) {
     std::visit([this](const auto& given) { on(given); }, command);
   }
 
-  enum class Ends : std::uint8_t { by_time, by_evidence };
   void let_all_pass(Ends ends) {
     for (Entry& entry : ledger_.entries)
       if (EntryBook::is_live(entry)) let_pass(entry, ends);
@@ -113,6 +113,18 @@ class Stepper {
   void tell(EventKind kind, std::optional<EntryId> entry, std::string text,
             std::string author = std::string(kAuthor)) {
     events_.push_back({kind, entry, std::move(text), std::move(author)});
+  }
+
+  /// Of a run that ended then; false: it was taken before, so that it is no news what is passed over of it.
+  bool take_note(UtcTime until) {
+    auto& taken = ledger_.taken;
+    const auto too_old = std::ranges::lower_bound(taken, now_.wall - policy_.oldest);
+    taken.erase(taken.begin(), too_old);
+    const auto at = std::ranges::lower_bound(taken, until);
+    if (at != taken.end() && *at == until) return false;
+    taken.insert(at, until);
+    if (taken.size() > kMaxTaken) taken.erase(taken.begin());
+    return true;
   }
 
   static std::optional<EntryId> pass_over(std::size_t& faults) {
@@ -259,22 +271,10 @@ class Stepper {
   }
 
   void let_pass(Entry& entry, Ends ends) {
-    const bool is_over = entry.ends && ledger_.time >= *entry.ends;
-    const bool is_clean = entry.clean >= needed_clean(policy_, entry);
-    if (is_over && entry.state == EntryState::active) {
-      entry.put_back = now_.wall;
-      return change(entry, EntryState::probation, EventKind::expired, "its time is over");
-    }
-    if (is_over && entry.state == EntryState::proposed)
-      return change(entry, EntryState::released, EventKind::expired,
-                    "its time was over before it was applied");
-    if (ends == Ends::by_time || !is_clean || entry.ends) return;
-    if (entry.state == EntryState::active)
-      change(entry, EntryState::probation, EventKind::probation,
-             fmt::format("clean for {}", readable(entry.clean)));
-    else
-      change(entry, EntryState::released, EventKind::released,
-             entry.state == EntryState::probation ? "clean on probation" : "not confirmed");
+    const auto turn = turn_of(policy_, entry, ledger_.time, ends);
+    if (!turn) return;
+    if (turn->is_put_back) entry.put_back = now_.wall;
+    change(entry, turn->to, turn->kind, turn->why);
   }
 
   /// Of links that no probe crosses: one at a time is put back, and swept.
@@ -283,8 +283,7 @@ class Stepper {
     for (Entry& entry : ledger_.entries) {
       if (!EntryBook::is_live(entry) || entry.by_hand || !book_.takes_probes_off(entry)) continue;
       if (entry.state == EntryState::probation) return;  // one is on trial
-      if (entry.state != EntryState::active || ledger_.time - entry.since < needed_clean(policy_, entry))
-        continue;
+      if (!may_be_tried(policy_, entry, ledger_.time)) continue;
       if (!longest || entry.since < longest->since) longest = &entry;
     }
     if (!longest) return;
@@ -372,12 +371,6 @@ class Stepper {
 
 }  // namespace
 
-Seconds needed_clean(const Policy& policy, const Entry& entry) {
-  Seconds needed = policy.clean;
-  for (std::uint32_t i = 1; i < entry.offences && needed < policy.longest_clean; ++i) needed *= 2;
-  return std::min(needed, policy.longest_clean);
-}
-
 Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::span<const Evidence> evidence,
              std::span<const Command> commands, const Mutes& mutes, const Now& now) {
   std::vector<const Evidence*> ordered;
@@ -387,13 +380,13 @@ Stepped step(Ledger ledger, const Fabric& fabric, const Policy& policy, std::spa
   for (const Evidence* one : ordered) stepper.take(*one);
   for (const Command& command : commands) stepper.obey(command);
   const bool is_command = evidence.empty() && !commands.empty();
-  return stepper.finish(is_command ? Stepper::Ends::by_time : Stepper::Ends::by_evidence);
+  return stepper.finish(is_command ? Ends::by_time : Ends::by_evidence);
 }
 
 Stepped let_time_pass(Ledger ledger, const Fabric& fabric, const Policy& policy, const Now& now) {
   const Mutes none;  // the stepper keeps a reference
   Stepper stepper(std::move(ledger), fabric, policy, none, now);
-  stepper.let_all_pass(Stepper::Ends::by_time);
+  stepper.let_all_pass(Ends::by_time);
   return stepper.end();
 }
 

@@ -84,7 +84,4 @@ class LedgerKeeper {
   virtual Result<Stepped> change(UtcTime now, const std::function<Result<Stepped>(Ledger)>& step) = 0;
 };
 
-/// How long an entry must be clean.
-Seconds needed_clean(const Policy& policy, const Entry& entry);
-
 }  // namespace weft::blacklist

@@ -87,7 +87,7 @@ Result<std::vector<Standing>> parse_standings(std::string_view text, std::span<c
 }
 
 Result<std::string> ExecTarget::call(const char* word, const std::string& input) const {
-  auto said = os::run_strange_program({program_, word}, input, limit_, kMaxOutput);
+  auto said = os::run_strange_program({program_, word}, input, limit_, kMaxOutput, os::Leftovers::all);
   // A status other than 0 is the program's error, not ours.
   if (!said && said.error().kind == ErrorKind::internal) said.error().kind = ErrorKind::absent;
   return said;

@@ -65,15 +65,18 @@ HostVerdict read_gate(std::string_view text, std::string_view host, UtcTime now,
   if (now - *told_at > longest || *told_at - now > kClocksDiffer)
     return not_known(host, fmt::format("the file is of {}", weft::to_string(*told_at)));
   lines->remove_prefix(lines->find('\n') + 1);
+  std::optional<HostVerdict> said;
   while (!lines->empty()) {
     const auto end = lines->find('\n');
     auto line = lines->substr(0, end);
     lines->remove_prefix(end + 1);
     if (take_word(line) != host) continue;
+    if (said) return not_known(host, "the file has two lines of this host");
     const auto verdict = parse_verdict(take_word(line));
     if (!verdict) return not_known(host, "the file has no verdict of this host that can be read");
-    return {std::string(host), *verdict, printable(line).substr(0, kMaxText)};
+    said = {std::string(host), *verdict, printable(line).substr(0, kMaxText)};
   }
+  if (said) return *said;
   return not_known(host, fmt::format("the file has no host {}", printable(host)));
 }
 

@@ -36,7 +36,8 @@ inline constexpr Bytes kMaxGateBytes = Bytes(16'000'000);
 std::string gate_text(const Gate& gate);
 
 /// What the file says of a host. Unknown, with the reason as its text, where the text is no such file or a
-/// part of one, has not the host, is older than `longest`, or is of more than five minutes from now.
+/// part of one, has not the host or has it twice, is older than `longest`, or is of more than five minutes
+/// from now.
 HostVerdict read_gate(std::string_view text, std::string_view host, UtcTime now,
                       std::chrono::seconds longest);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -18,7 +19,8 @@ using blacklist::Entry;
 using blacklist::Mark;
 
 constexpr std::string_view kSchema = "weft.changes/1";
-constexpr std::array<std::string_view, 3> kSeen{"stands", "is forgotten", "is looked for again"};
+constexpr std::array<std::string_view, 4> kSeen{"stands", "is forgotten", "is looked for again",
+                                                "is found again"};
 
 class Planner {
  public:
@@ -40,8 +42,11 @@ class Planner {
     // first.
     for (const auto& [object, its] : objects_)
       if (stands(object)) take_out(object, its);
-    for (const auto& [object, standing] : standings_)  // a mark of ours that the ledger lost does what it did
-      if (is_orphan(*standing)) take_out(object, {});
+    for (const auto& [object, standing] : standings_) {
+      if (!is_orphan(*standing)) continue;
+      take_out(object, {});  // a mark of ours that the ledger lost does what it did
+      if (named_by(*standing)) objects_[object];
+    }
     std::vector<std::pair<EntryId, const std::string*>> order;
     for (const auto& [object, its] : objects_)
       order.emplace_back(its.demands.empty() ? EntryId(0) : its.demands.front()->entry, &object);
@@ -74,6 +79,19 @@ class Planner {
   }
   bool is_orphan(const Standing& standing) const {
     return standing.mark && whose(standing) == Whose::weft && !objects_.contains(standing.object);
+  }
+  /// The entry that a mark names, where it has to do with its object: what was said of it in between, the
+  /// mark is ours. Of a ledger that was put back from a backup an id may be that of another entry by now.
+  const Entry* named_by(const Standing& standing) const {
+    const auto id = standing.mark ? entry_of(ledger_.fabric, *standing.mark) : std::nullopt;
+    const Entry* entry = id ? find(ledger_, *id) : nullptr;
+    if (!entry) return nullptr;
+    const auto about = blacklist::parse_subject(fabric_, target_.subject_of(standing.object));
+    const auto subject = find_subject(fabric_, entry->subject);
+    if (!about || !subject) return nullptr;
+    const auto its = blacklist::channels_of(fabric_, *subject);
+    const auto there = blacklist::channels_of(fabric_, *about);
+    return std::ranges::find_first_of(its, there) != its.end() ? entry : nullptr;
   }
   bool stands(const std::string& object) const {
     const auto at = standings_.find(object);
@@ -176,19 +194,34 @@ class Planner {
     change(Act::put, standing, demand.set, demand.entry);
   }
 
-  void marked(const Standing& standing, const Object& its) {
-    const auto ours = std::ranges::find_if(its.marks, [&](const Marked& m) {
+  /// The mark that stands there. Absent: it is none of the ledger's.
+  std::optional<Marked> mark_at(const Standing& standing, const Object& its) {
+    const auto known = std::ranges::find_if(its.marks, [&](const Marked& m) {
       return m.mark->set == standing.text ||
              (standing.mark && mark_id(ledger_.fabric, m.entry->id) == *standing.mark);
     });
-    if (ours == its.marks.end() && !standing.mark) {
+    if (known != its.marks.end()) return *known;
+    const Entry* entry = named_by(standing);
+    if (!entry) return std::nullopt;
+    settle(*entry, standing.object, Plan::Seen::found, standing.text);
+    return Marked{entry, &found_.emplace_back(Mark{.target = std::string(target_.name()),
+                                                   .object = standing.object,
+                                                   .before = std::string(kInService),
+                                                   .set = standing.text,
+                                                   .at = now_,
+                                                   .read_back = now_})};
+  }
+
+  void marked(const Standing& standing, const Object& its) {
+    const auto ours = mark_at(standing, its);
+    if (!ours && !standing.mark) {
       // Whoever did that, what is ours there may stand beneath it: it is told once nothing does.
       if (!its.demands.empty() || !its.marks.empty())
         plan_.left_alone.push_back(
             fmt::format("{}: it is off already, and not by weft: {}", standing.object, standing.text));
       return;
     }
-    if (ours == its.marks.end()) {
+    if (!ours) {
       forget(standing.object, its, nullptr, fmt::format("another mark stands there: {}", standing.text));
       plan_.orphans.push_back(standing.object);
       return;
@@ -232,7 +265,8 @@ class Planner {
   blacklist::Capacity capacity_;
   std::unordered_map<std::string, const Standing*> standings_;
   std::map<std::string, Object> objects_;
-  bool waits_ = false;  // for what a target may show yet
+  bool waits_ = false;      // for what a target may show yet
+  std::deque<Mark> found_;  // that the ledger forgot
   Plan plan_;
 };
 
@@ -248,6 +282,17 @@ Plan plan_changes(const Target& target, const blacklist::Ledger& ledger, const F
                   const Translation& translation, std::span<const Standing> standings,
                   const blacklist::Caps& caps, UtcTime now) {
   return Planner(target, ledger, fabric, standings, caps, now).run(translation);
+}
+
+std::vector<std::string> objects_in_doubt(const Plan& plan) {
+  std::vector<std::string> objects;
+  for (const auto& one : plan.settled)
+    if (one.seen == Plan::Seen::gone) objects.push_back(one.object);
+  for (const auto& one : plan.undone) objects.push_back(one.object);
+  std::ranges::sort(objects);
+  const auto rest = std::ranges::unique(objects);
+  objects.erase(rest.begin(), rest.end());
+  return objects;
 }
 
 std::vector<std::string> objects_to_read(std::string_view target, const blacklist::Ledger& ledger,
@@ -296,7 +341,7 @@ std::string changes_json(const blacklist::Ledger& ledger, std::string_view targe
     if (seen == Plan::Seen::missing) continue;  // left_alone has it
     DocumentTree one;
     one["entry"] = entry.value(), one["object"] = object;
-    one["stands"] = seen == Plan::Seen::standing, one["why"] = why;
+    one["stands"] = seen == Plan::Seen::standing || seen == Plan::Seen::found, one["why"] = why;
     settled.push_back(std::move(one));
   }
   auto& undone = tree["undone"] = DocumentTree::array();

@@ -14,12 +14,13 @@ namespace weft::exports {
 struct Plan {
   std::vector<Change> changes;
   /// Marks of the ledger of which the target shows what became of them.
-  enum class Seen : std::uint8_t { standing, gone, missing };  // missing: for the first time, it may be back
+  /// missing: for the first time, it may be back. found: the ledger forgot it, and it names an entry of it.
+  enum class Seen : std::uint8_t { standing, gone, missing, found };
   struct Settled {
     EntryId entry{};
     std::string object;
     Seen seen = Seen::gone;
-    std::string text;  // what it means, for people
+    std::string text;  // what it means, for people; found: the mark
     friend bool operator==(const Settled&, const Settled&) = default;
   };
   std::vector<Settled> settled;
@@ -43,7 +44,11 @@ Plan plan_changes(const Target& target, const blacklist::Ledger& ledger, const F
                   const Translation& translation, std::span<const Standing> standings,
                   const blacklist::Caps& caps, UtcTime now);
 
-/// What would be asked of read(): each once.
+/// Of which a plan concludes from one answer that a mark stands there no more: a second answer has to say so.
+std::vector<std::string> objects_in_doubt(const Plan& plan);
+
+/// What would be asked of read(), each once: all that an entry marks, or would mark if it were active, for an
+/// answer that was wrong once may have made the ledger forget a mark.
 std::vector<std::string> objects_to_read(std::string_view target, const blacklist::Ledger& ledger,
                                          const Fabric& fabric, const Translation& translation);
 

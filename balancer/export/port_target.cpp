@@ -198,7 +198,8 @@ std::vector<std::string> PortTarget::prepare(std::span<Change> changes) {
 Result<void> PortTarget::change_switch(const std::string& node, const std::string& text) const {
   const auto file = files_.directory / (node + (dialect_ == PortDialect::sonic ? ".sonic" : ".nv"));
   WEFT_TRY_VOID(os::write_whole_file(file, text, os::kReadByAll, os::Existing::replaced));
-  auto said = os::run_strange_program({files_.program, node, file}, "", files_.limit, kMaxOutput);
+  auto said =
+      os::run_strange_program({files_.program, node, file}, "", files_.limit, kMaxOutput, os::Leftovers::all);
   if (said) return {};
   // A status other than 0 is the program's error, not ours.
   return fail(ErrorKind::absent, "{}: {}", node, said.error().message);

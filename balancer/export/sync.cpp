@@ -215,9 +215,9 @@ Result<void> respect(const Site& site, Look& look) {
 }
 
 EventKind kind_of(Plan::Seen seen) {
-  return seen == Plan::Seen::standing ? EventKind::applied
-         : seen == Plan::Seen::gone   ? EventKind::taken_off
-                                      : EventKind::not_applied;
+  return seen == Plan::Seen::standing || seen == Plan::Seen::found ? EventKind::applied
+         : seen == Plan::Seen::gone                                ? EventKind::taken_off
+                                                                   : EventKind::not_applied;
 }
 
 /// Writes what the target showed of marks of the ledger.
@@ -229,11 +229,13 @@ Result<void> settle(const Site& site, std::span<const Plan::Settled> settled) {
     std::vector<LedgerEvent> events;
     for (const auto& [id, object, seen, why] : settled) {
       Entry* entry = find(read, id);
+      if (entry && seen == Plan::Seen::found && !mark_in(entry, target, object))
+        entry->marks.push_back({std::string(target), object, std::string(kInService), why, now});
       Mark* mark = mark_in(entry, target, object);
       if (!mark) continue;
       events.push_back(
           {kind_of(seen), id, outside_text(fmt::format("{} {}: {}", target, object, why)), "weft"});
-      if (seen == Plan::Seen::standing)
+      if (seen == Plan::Seen::standing || seen == Plan::Seen::found)
         mark->read_back = now;
       else if (seen == Plan::Seen::missing)
         mark->at = now;
@@ -270,10 +272,20 @@ Result<std::size_t> make_changes(const Site& site, std::span<const Change> chang
 
 Result<Look> look_at(const Site& site, Ledger ledger) {
   Look look;
-  const auto translation = site.target.translate(ledger, site.fabric, site.policy);
+  auto all_active = ledger;
+  for (Entry& entry : all_active.entries) entry.state = EntryState::active;
+  const auto translation = site.target.translate(all_active, site.fabric, site.policy);
   const auto objects = objects_to_read(site.target.name(), ledger, site.fabric, translation);
   WEFT_TRY(look.standings, site.target.read(objects));
   plan_anew(site, look, std::move(ledger));
+  const auto doubted = objects_in_doubt(look.plan);
+  if (doubted.empty()) return look;
+  std::erase_if(look.standings, [&](const Standing& standing) {
+    return std::ranges::binary_search(doubted, standing.object);
+  });
+  WEFT_TRY(const auto again, site.target.read(doubted));
+  look.standings.insert(look.standings.end(), again.begin(), again.end());
+  plan_anew(site, look, std::move(look.ledger));
   return look;
 }
 

@@ -31,6 +31,7 @@ struct Look {
   std::vector<Standing> standings;
   Plan plan;
 };
+/// What one answer says of a mark that it is there no more is believed once a second answer says so too.
 Result<Look> look_at(const Site& site, blacklist::Ledger ledger);
 /// The same standings against another state of the ledger.
 void plan_anew(const Site& site, Look& look, blacklist::Ledger ledger);

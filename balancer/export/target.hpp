@@ -80,6 +80,9 @@ struct Demand {
   friend bool operator==(const Demand&, const Demand&) = default;
 };
 
+/// What stands where nothing of anybody's does, as a mark has it that says no more.
+inline constexpr std::string_view kInService = "in service";
+
 struct Translation {
   std::vector<Demand> demands;
   std::vector<std::string> advice;  // what the target cannot express, for people

@@ -59,7 +59,7 @@ bool is_full(const std::filesystem::path& path) {
 }
 
 tl::unexpected<Error> error_of(const std::filesystem::path& path, int code, std::string_view doing,
-                               std::string_view says) {
+                               std::string_view says, std::string_view if_damaged) {
   const auto name = path.string();
   const int kind = (code & 0xff) == SQLITE_IOERR && is_full(path) ? SQLITE_FULL : code & 0xff;
   switch (kind) {
@@ -69,12 +69,8 @@ tl::unexpected<Error> error_of(const std::filesystem::path& path, int code, std:
                   doing);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return fail(
-          ErrorKind::invalid_input,
-          "{}: {}: {}: the file is damaged or no database of weft. Move it away, or put a backup in its "
-          "place; a watcher then makes its incidents anew from the event stream (the history of "
-          "channels since the backup is lost)",
-          name, doing, says);
+      return fail(ErrorKind::invalid_input, "{}: {}: {}: the file is damaged or no database of weft. {}",
+                  name, doing, says, if_damaged);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return fail(ErrorKind::conflict, "{}: {}: another program is writing to it; try again", name, doing);
@@ -115,18 +111,19 @@ struct Database::Connection {
   std::map<std::string, Statement, std::less<>> statements;  // prepared once; gone before the handle
 };
 
-Database::Database(std::filesystem::path path)
-    : path_(std::move(path)), connection_(std::make_unique<Connection>()) {}
+Database::Database(std::filesystem::path path, std::string_view if_damaged)
+    : path_(std::move(path)), if_damaged_(if_damaged), connection_(std::make_unique<Connection>()) {}
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 Database::~Database() = default;
 
 tl::unexpected<Error> Database::error(std::string_view doing) const {
   sqlite3* handle = connection_->handle.get();
-  return error_of(path_, sqlite3_extended_errcode(handle), doing, sqlite3_errmsg(handle));
+  return error_of(path_, sqlite3_extended_errcode(handle), doing, sqlite3_errmsg(handle), if_damaged_);
 }
 
-Result<Database> Database::open(const std::filesystem::path& path, Access access) {
+Result<Database> Database::open(const std::filesystem::path& path, Access access,
+                                std::string_view if_damaged) {
   if (access == Access::write) {
     // SQLite would make it readable for all: it tells the names of the fabric and what is wrong with it.
     const os::FileDescriptor made(::open(path.c_str(), O_CREAT | O_CLOEXEC | O_RDWR, 0640));
@@ -141,7 +138,7 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
                   failed.message());
     return fail(ErrorKind::not_found, "{}: there is no such database", path.string());
   }
-  Database database(path);
+  Database database(path, if_damaged);
   sqlite3* handle = nullptr;
   const int flags = access == Access::write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
   const int opened = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -222,7 +219,7 @@ Result<void> Database::check() {
     first = row.text(0);
     return {};
   }));
-  if (first != "ok") return error_of(path_, SQLITE_CORRUPT, "check", first);
+  if (first != "ok") return error_of(path_, SQLITE_CORRUPT, "check", first, if_damaged_);
   return {};
 }
 

@@ -39,8 +39,10 @@ class Row {
 class Database {
  public:
   enum class Access { read, write };
-  /// For writing it is made where there is none, readable for its owner and group.
-  static Result<Database> open(const std::filesystem::path& path, Access access);
+  /// For writing it is made where there is none, readable for its owner and group. `if_damaged`: what to do
+  /// then, for people; it outlives the object.
+  static Result<Database> open(const std::filesystem::path& path, Access access,
+                               std::string_view if_damaged = "Move it away, or put a backup in its place");
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
   ~Database();
@@ -67,11 +69,12 @@ class Database {
 
  private:
   struct Connection;
-  explicit Database(std::filesystem::path path);
+  Database(std::filesystem::path path, std::string_view if_damaged);
   [[nodiscard]] tl::unexpected<Error> error(std::string_view doing) const;
   Result<sqlite3_stmt*> statement(std::string_view text, const SqlValues& values);
 
   std::filesystem::path path_;
+  std::string_view if_damaged_;
   std::unique_ptr<Connection> connection_;
 };
 

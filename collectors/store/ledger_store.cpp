@@ -13,6 +13,10 @@ using blacklist::EntryId;
 using blacklist::Ledger;
 using blacklist::Stepped;
 
+constexpr std::string_view kIfLedgerDamaged =
+    "Give --ledger the file of this blacklist, or put a backup in its place; without one move the file away: "
+    "marks that stand at targets are then unknown to the new ledger (weft blacklist check names them)";
+
 SqlValue number_of(EntryId id) { return static_cast<std::int64_t>(id.value()); }
 
 std::map<EntryId, const Entry*> by_id(const Ledger& ledger) {
@@ -25,7 +29,7 @@ std::map<EntryId, const Entry*> by_id(const Ledger& ledger) {
 
 Result<LedgerStore> LedgerStore::open(const std::filesystem::path& path, const std::string& fabric,
                                       Database::Access access) {
-  WEFT_TRY(auto database, Database::open(path, access));
+  WEFT_TRY(auto database, Database::open(path, access, kIfLedgerDamaged));
   if (access == Database::Access::write) {
     WEFT_TRY_VOID(migrate(database, ledger_schema()));
   } else {

@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::string_view kFabric = "fabric", kFabricFile = "fabric file";
 constexpr std::size_t kMaxWaiting = 10'000;
+constexpr std::string_view kIfDamaged =
+    "Move it away, or put a backup in its place; a watcher then makes its incidents anew from the event "
+    "stream (the history of channels since the backup is lost)";
 
 SqlValue count(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -46,7 +49,7 @@ Result<std::string> fact(Database& database, std::string_view name) {
 }  // namespace
 
 Result<WatchStore> WatchStore::open(const std::filesystem::path& path, const Fabric& fabric) {
-  WEFT_TRY(auto database, Database::open(path, Database::Access::write));
+  WEFT_TRY(auto database, Database::open(path, Database::Access::write, kIfDamaged));
   WEFT_TRY_VOID(migrate(database, watch_schema()));
   WEFT_TRY(const auto owner, fact(database, kFabric));
   if (owner.empty()) {
@@ -113,7 +116,7 @@ Result<void> WatchStore::keep_hosts(const watch::WatchState& state) {
 }
 
 Result<OpenedStore> open_to_read(const std::filesystem::path& path) {
-  WEFT_TRY(auto database, Database::open(path, Database::Access::read));
+  WEFT_TRY(auto database, Database::open(path, Database::Access::read, kIfDamaged));
   WEFT_TRY_VOID(check_version(database, watch_schema()));
   WEFT_TRY(auto fabric, fact(database, kFabric));
   return OpenedStore{std::move(database), std::move(fabric)};

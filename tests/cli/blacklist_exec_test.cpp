@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/blacklist.hpp"
-#include "tests/places.hpp"
+#include "tests/cli/site_program.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/test_lab.hpp"
 #include "tests/support/text_of.hpp"
@@ -28,19 +28,10 @@ class BlacklistExec : public testing::Test {
   BlacklistExec() {
     std::ofstream(here("fabric.yaml"))
         << "fabric: f\nkind: roce\nclos: {leaves: 2, spines: 4, hosts_per_leaf: 8, link: 400G}\n";
-    std::filesystem::create_directory(here("drains"));
-    std::ofstream(here("drains/marks.json")) << "{}";
-    auto script = text_of(WEFT_SOURCE_DIR "/docs/blacklist.md");
-    script = script.substr(script.find("#!/bin/sh"));
-    script = script.substr(0, script.find("```"));
-    const std::string place = "/var/lib/site-drains";
-    program(script.replace(script.find(place), place.size(), here("drains")));
+    program(site_program(here("drains")));
   }
   std::string here(const std::string& name) const { return directory_.path() / name; }
-  void program(const std::string& script) const {
-    std::ofstream(here("site")) << script;
-    std::filesystem::permissions(here("site"), std::filesystem::perms::owner_all);
-  }
+  void program(const std::string& script) const { write_program(here("site"), script); }
   Outcome run(std::vector<std::string> words) const {
     words.insert(words.end(), {"--ledger", here("bl.db"), "--fabric", here("fabric.yaml")});
     return call(blacklist_command, words);
@@ -164,6 +155,66 @@ TEST_F(BlacklistExec, WhatAProgramBeganBeforeItWasEndedIsCompletedByTheNext) {
   EXPECT_EQ(sync("check", {}).status, 0) << "its intent stood in the ledger, and is closed";
   ASSERT_EQ(run({"release", "1"}).status, 0);
   EXPECT_EQ(sync().status, 0);
+  EXPECT_EQ(mark("host1"), "none");
+}
+
+TEST_F(BlacklistExec, WhatAProgramLeftBehindInASessionOfItsOwnMarksNothingLate) {
+  add("host1");
+  const auto good = text_of(here("site"));
+  // Instead of the work itself it starts what does it later.
+  program(good.substr(0, good.find("case $1")) +
+          "[ $1 != apply ] || { setsid -f sh -c 'echo x > begun; sleep 2; echo x > late'; exit 0; }\n" +
+          good.substr(good.find("case $1")));
+  EXPECT_EQ(sync().status, 1) << "no mark stands there";
+  sleep(3);
+  EXPECT_FALSE(std::filesystem::exists(here("drains/late")));
+}
+
+/// The program of the page, that says `times` times of a host that nobody has it.
+std::string one_that_lies(std::string good, int times) {
+  const std::string read = "read) ";
+  return good.replace(good.find(read), read.size(),
+                      fmt::format("read) [ -e lies ] || echo {} >lies; n=$(cat lies); "
+                                  "[ $n = 0 ] || {{ echo $((n-1)) >lies; {} exit 0; }}; ",
+                                  times, kAllInService.substr(0, kAllInService.size() - 1) + ";"));
+}
+
+TEST_F(BlacklistExec, OneFalseAnswerChangesNothing) {
+  add("host1");
+  ASSERT_EQ(sync().status, 0);
+  program(one_that_lies(text_of(here("site")), 1));
+  const auto applied = sync();
+  EXPECT_EQ(applied.status, 0) << applied.err;
+  EXPECT_EQ(applied.out, "");
+  EXPECT_THAT(run({"list"}).out, HasSubstr("active"));
+  EXPECT_THAT(mark("host1"), StartsWith("weft: "));
+}
+
+TEST_F(BlacklistExec, AMarkOfOursIsOursWhateverWasSaidOfItInBetween) {
+  const auto good = text_of(here("site"));
+  add("host1"), add("leaf1--spine2");
+  ASSERT_EQ(sync().status, 0);
+  program(one_that_lies(good, 2));
+  EXPECT_THAT(sync().out, HasSubstr("somebody put host1 back")) << "so it says, twice";
+  EXPECT_THAT(mark("host1"), StartsWith("weft: ")) << "which is not so";
+  program(good);
+  const auto found = sync();
+  EXPECT_EQ(found.status, 0) << found.err;
+  EXPECT_EQ(found.err, "") << "no stranger's mark";
+  EXPECT_EQ(mark("host1"), "none") << "its entry is held, so it is taken off";
+  EXPECT_EQ(mark("leaf1--spine2"), "none");
+  EXPECT_EQ(sync("check", {}).status, 0);
+}
+
+TEST_F(BlacklistExec, UndoFindsAMarkThatWasForgotten) {
+  const auto good = text_of(here("site"));
+  add("host1");
+  ASSERT_EQ(sync().status, 0);
+  program(one_that_lies(good, 2));
+  ASSERT_THAT(sync().out, HasSubstr("somebody put host1 back"));
+  program(good);
+  const auto undone = sync("undo", {"1", "--apply"});
+  EXPECT_EQ(undone.status, 0) << undone.err;
   EXPECT_EQ(mark("host1"), "none");
 }
 

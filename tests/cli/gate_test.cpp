@@ -102,6 +102,44 @@ TEST_F(GateCommand, TheProgramByItselfSaysTheSame) {
   }
 }
 
+TEST_F(GateCommand, TheProgramByItselfReadsItsWordsAsWeftDoes) {
+  save_run(std::chrono::seconds(60));
+  ASSERT_EQ(publish({here("run.json")}).status, 0);
+  const std::string file = here("gate");
+  const std::vector<Arguments> questions{{"--fil", file, "--ho", "host1", "--r=failed"},
+                                         {"--fi=" + file, "--hos=host2", "--m", "30s"},
+                                         {"--h", "host1", "--file", file},
+                                         {"--f", file, "--file", file},
+                                         {"--file", file, "--host", "host1", "--"},
+                                         {"--", "--file", file},
+                                         {"--file", file, "--", "host1"},
+                                         {"--file", file, "--host", "--"},
+                                         {"--file", file, "--host="},
+                                         {"--file", file, "--host"},
+                                         {"--file", file, "--host", ""},
+                                         {"--file", file, "-x"},
+                                         {"--file", file, "-"},
+                                         {"-h"},
+                                         {"--file", file, "-h"},
+                                         {"--hel", "--refuse", "unknown"},
+                                         {"--help", "--color", "red"},
+                                         {"--help=yes"}};
+  for (Arguments words : questions) {
+    const auto of_weft = call(gate_command, words);
+    words.insert(words.begin(), WEFT_BINARY_DIR "/weft-gate");
+    const auto alone = os::run_program(words, "", std::chrono::seconds(20));
+    const auto asked = testing::PrintToString(words);
+    if (of_weft.status != 0)
+      EXPECT_THAT(alone ? *alone : alone.error().message,
+                  HasSubstr(fmt::format("(exit status {})", of_weft.status)))
+          << asked;
+    else if (of_weft.out.starts_with("Says"))
+      EXPECT_THAT(alone.value_or("refused"), StartsWith("usage: ")) << asked;
+    else
+      EXPECT_EQ(alone.value_or("refused"), of_weft.out) << asked;
+  }
+}
+
 /// The verdict of a host by a simulated sweep of that fabric.
 class GateOfASweep : public GateCommand {
  protected:

@@ -10,6 +10,7 @@
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "topology/files/diagnosis_document.hpp"
+#include "topology/files/incident_json.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::cli {
@@ -43,6 +44,7 @@ class BlacklistLedger : public testing::Test {
                       "test"};
     document.coverage.channels = make_clos({.leaves = 2, .spines = 4, .hosts_per_leaf = 8})->channel_count();
     document.sensitivity = {.loss = 0.001, .delay = 1ms, .rate = std::nullopt, .size = std::nullopt};
+    document.run.sent = 1790;
     for (const auto& [link, confidence] : links)
       document.links.push_back({.link = link,
                                 .from = link.substr(0, link.find("--")),
@@ -155,6 +157,35 @@ TEST_F(BlacklistLedger, OfAnOldRunWhatNewerOnesHaveToldIsPassedOverAndSaid) {
   EXPECT_THAT(run({"list"}).out, HasSubstr("proposed"));
 }
 
+TEST_F(BlacklistLedger, TheSameDocumentsOnceMoreTellNothingNewAndNothingIsSaidOfThem) {
+  const ScratchFile old(sweep({{"leaf1--spine1", 0.999}, {"leaf2--spine3", 0.95}}, 600s));
+  const ScratchFile newer(sweep({{"leaf1--spine1", 0.999}}, 10s));
+  ASSERT_EQ(run({"update", old.path()}).status, 0);
+  ASSERT_EQ(run({"update", newer.path()}).status, 0);
+  const auto again = run({"update", old.path(), newer.path()});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(again.out, "");
+}
+
+TEST_F(BlacklistLedger, TakesTheEventsOfAWatcher) {
+  const auto fabric = *make_clos({.name = "f", .leaves = 2, .spines = 4, .hosts_per_leaf = 8});
+  const Nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+  IncidentEvent event{.number = 1, .at = now - 5s, .change = IncidentChange::opened, .incident = {}};
+  event.incident.id = IncidentId(3);
+  event.incident.place.channels = {*fabric.find_channel("leaf1->spine2")};
+  event.incident.verdict = Verdict::degraded, event.incident.state = IncidentState::open;
+  event.incident.confidence = 0.999, event.incident.evidence = {"31 of 1,790 lost"};
+  event.incident.first_seen = now - 30s, event.incident.last_seen = now - 6s;
+  const auto line = event_line(files::report_of(fabric, event));
+  const ScratchFile events(line + "\n" + line.substr(0, 40));
+  const auto told = run({"update", "--events", events.path()});
+  EXPECT_EQ(told.status, 0) << told.err;
+  EXPECT_THAT(told.out, HasSubstr("activated: channel leaf1->spine2"));
+  EXPECT_EQ(run({"update", "--events", events.path()}).out, "");
+  const ScratchFile other("{}\n");
+  EXPECT_EQ(run({"update", "--events", other.path()}).status, 64);
+}
+
 TEST_F(BlacklistLedger, IsAmongTheMetricsOfAWatcher) {
   update({{"leaf1--spine1", 0.999}}, 10s);
   const auto fabric = *make_clos({.name = "f", .leaves = 2, .spines = 4, .hosts_per_leaf = 8});
@@ -167,10 +198,12 @@ TEST_F(BlacklistLedger, IsAmongTheMetricsOfAWatcher) {
 TEST_F(BlacklistLedger, AFileOfSomethingElseIsLeftAlone) {
   const ScratchFile text("no database, some text that is long enough to be looked at as one");
   const ScratchFile fabric(kFabric);
-  const auto outcome =
-      call(blacklist_command, {"update", "--ledger", text.path(), "--fabric", fabric.path()});
-  EXPECT_EQ(outcome.status, 64) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr(text.path()));
+  for (const char* word : {"update", "list"}) {
+    const auto outcome = call(blacklist_command, {word, "--ledger", text.path(), "--fabric", fabric.path()});
+    EXPECT_EQ(outcome.status, 64) << outcome.err;
+    EXPECT_THAT(outcome.err, testing::AllOf(HasSubstr(text.path()), HasSubstr("Give --ledger the file"),
+                                            Not(HasSubstr("watcher"))));
+  }
 }
 
 }  // namespace

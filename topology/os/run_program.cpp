@@ -11,10 +11,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "topology/os/child_process.hpp"
+#include "topology/os/orphans.hpp"
 
 namespace weft::os {
 namespace {
@@ -131,8 +133,10 @@ Result<std::string> run_program(const std::vector<std::string>& argv, std::strin
 }
 
 Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
-                                        Nanoseconds limit, Bytes most) {
+                                        Nanoseconds limit, Bytes most, Leftovers leftovers) {
   constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(5);
+  std::optional<Orphans> orphans;
+  if (leftovers == Leftovers::all) orphans.emplace();
   WEFT_TRY(auto run, Run::start(argv, input, true));
   // The terminal's Ctrl-C does not reach a session of its own.
   const HeldBack signals;
@@ -146,9 +150,11 @@ Result<std::string> run_strange_program(const std::vector<std::string>& argv, st
   }
   // Also what it started and left behind.
   run.child().send_signal_to_group(SIGKILL);
+  const auto how = run.child().wait_for(std::chrono::seconds(1));
+  if (orphans) orphans->end();
   if (is_flood)
     return fail(ErrorKind::absent, "'{}' wrote more than {}", command_line(argv), weft::to_string(most));
-  if (is_over) ended = run.child().wait_for(std::chrono::seconds(1));
+  if (is_over) ended = how;
   return run.answer(ended, limit);
 }
 

@@ -1,6 +1,7 @@
 // Runs a program to its end, within a limit, and gives back what it wrote on stdout.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +17,16 @@ namespace weft::os {
 Result<std::string> run_program(const std::vector<std::string>& argv, std::string_view input,
                                 Nanoseconds limit);
 
-/// The same for a program of somebody else's: it has a session of its own, and all that it started is killed
+/// What of all that a program started is killed once it has ended: what stayed in its process group, or also
+/// what has a session of its own by now. The second is for a process that starts no other children meanwhile
+/// (os::Orphans).
+enum class Leftovers : std::uint8_t { group, all };
+
+/// The same for a program of somebody else's: it has a session of its own, and what it started is killed
 /// with it, also when this process is told to end; what it writes on stdout and stderr may have `most` bytes
 /// each.
 Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
-                                        Nanoseconds limit, Bytes most);
+                                        Nanoseconds limit, Bytes most,
+                                        Leftovers leftovers = Leftovers::group);
 
 }  // namespace weft::os

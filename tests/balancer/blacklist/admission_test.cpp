@@ -82,6 +82,16 @@ TEST_F(AdmissionOfAFabric, NoMoreHostsAreNewlyDrainedWithinTheHourThanMayBe) {
   EXPECT_EQ(admission.drained, 1u) << "the one that was let through";
 }
 
+TEST_F(AdmissionOfAFabric, AHostOfALeafThatIsOutIsNotDrainedASecondTime) {
+  Capacity used(fabric_, {.few_hosts = 20, .most_hosts = 1});
+  used.take_out(effect("leaf1"));
+  const std::vector<Candidate> hosts{{.effect = effect("host1"), .is_fresh = false},
+                                     {.effect = effect("host11"), .is_fresh = false}};
+  const auto admission = admit(hosts, used, 10, 11, std::nullopt, true);
+  EXPECT_THAT(admission.held_back, ElementsAre(Eq(std::nullopt), Eq(std::nullopt)));
+  EXPECT_EQ(admission.drained, 1u) << "host11; host1 was drained with its leaf";
+}
+
 TEST_F(AdmissionOfAFabric, AHostThatIsBackFromProbationIsNotNewlyDrained) {
   const std::vector<Candidate> back{{.effect = effect("host1"), .is_new = false}};
   const auto admission = admitted(back, 3, 3);

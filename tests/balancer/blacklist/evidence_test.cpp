@@ -236,6 +236,58 @@ TEST(BlacklistEvidence, ADocumentThatContradictsItselfIsRefusedAndSaysWhy) {
   }
 }
 
+TEST(BlacklistEvidence, ARunThatSentNothingTakesNothingOutByItself) {
+  const Fabric f = fabric();
+  auto document = clean_document(f);
+  document.run.sent = 0;
+  document.hosts = {{.host = "host1",
+                     .nic = {},
+                     .ends = {},
+                     .verdict = Verdict::failed,
+                     .cause = Cause::down,
+                     .evidence = {"its port is down"}}};
+  const auto read = evidence_of(f, as_written(document));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->evidence.faults.at(0).confidence, 0.9) << "another run has to say so too";
+  document.links = {{.link = "leaf1--spine1",
+                     .from = {},
+                     .ends = {},
+                     .verdict = Verdict::degraded,
+                     .cause = Cause::counter,
+                     .confidence = 0.999,
+                     .evidence = {}}};
+  EXPECT_EQ(evidence_of(f, as_written(document))->evidence.faults.at(0).confidence, 0.999)
+      << "what counters alone tell of";
+  document.links[0].cause = Cause::loss;
+  EXPECT_THAT(evidence_of(f, as_written(document)).error().message,
+              testing::HasSubstr("leaf1--spine1 is degraded by loss, and no probe was sent"));
+}
+
+TEST(BlacklistEvidence, GroupsThatContradictThemselvesAreRefused) {
+  const Fabric f = fabric();
+  const auto refusal = [&](std::vector<files::GroupReport> groups) {
+    auto document = clean_document(f);
+    document.groups = std::move(groups);
+    const auto read = evidence_of(f, as_written(document));
+    return read ? "" : read.error().message;
+  };
+  const files::GroupReport leaf{.nodes = {"leaf1"},
+                                .channels = {"leaf1->spine1", "spine2->leaf1"},
+                                .cause = Cause::loss,
+                                .verdict = Verdict::failed,
+                                .confidence = 0.999,
+                                .evidence = {}};
+  EXPECT_EQ(refusal({leaf}), "");
+  auto milder = leaf, elsewhere = leaf, other_cause = leaf;
+  milder.verdict = Verdict::degraded, other_cause.verdict = Verdict::degraded;
+  other_cause.cause = Cause::delay;
+  elsewhere.channels.push_back("leaf2->spine1");
+  EXPECT_THAT(refusal({leaf, milder}), testing::HasSubstr("leaf1 is failed and degraded by the same cause"));
+  EXPECT_EQ(refusal({leaf, other_cause}), "");
+  EXPECT_THAT(refusal({elsewhere}),
+              testing::HasSubstr("leaf2->spine1 is told of as one of leaf1, and is none"));
+}
+
 TEST(BlacklistEvidence, AHostIsOneAndWhatIsSaidOfItIsItsOwn) {
   const Fabric f = fabric();
   const auto refusal = [&](files::HostReport report) {

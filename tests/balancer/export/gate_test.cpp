@@ -277,6 +277,15 @@ TEST(GateFile, SaysNothingOnceItIsTooOldOrOfTheFuture) {
   EXPECT_THAT(read_back(text, "a", kThen - 5min - 1s), StartsWith("unknown the file is of 2027-"));
 }
 
+TEST(GateFile, OfAHostThatStandsThereTwiceItSaysNothing) {
+  const auto text = gate_text(
+      {.fabric = "f",
+       .told_at = kThen,
+       .hosts = {{"a", Verdict::healthy, "x"}, {"b", Verdict::failed, "x"}, {"a", Verdict::failed, "y"}}});
+  EXPECT_EQ(read_back(text, "a"), "unknown the file has two lines of this host");
+  EXPECT_EQ(read_back(text, "b"), "failed x");
+}
+
 TEST(GateFile, APartOfItSaysNothing) {
   const auto text = gate_text(
       {.fabric = "f", .told_at = kThen, .hosts = {{"a", Verdict::failed, "x"}, {"b", Verdict::failed, "x"}}});

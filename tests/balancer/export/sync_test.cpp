@@ -32,6 +32,79 @@ TEST(Translation, OfEachClassAndCauseIsWhatAnOracleSays) {
   EXPECT_EQ(tried.right, tried.all) << tried.wrong;
 }
 
+/// A Slurm that says of its nodes, so many times, that nobody drained them.
+class LyingSlurm : public ModelSlurm {
+ public:
+  using ModelSlurm::ModelSlurm;
+  Result<std::vector<Standing>> read(std::span<const std::string> objects) override {
+    auto standings = ModelSlurm::read(objects);
+    if (lies == 0 || !standings) return standings;
+    --lies;
+    for (Standing& standing : *standings)
+      standing = {.object = standing.object, .text = std::string(kInService)};
+    return standings;
+  }
+  int lies = 0;
+};
+
+/// host1 is drained by an entry of the ledger.
+class MarkOfAHost : public testing::Test {
+ protected:
+  MarkOfAHost() {
+    run({blacklist::Add{*blacklist::parse_subject(fabric_, "host1"), std::chrono::hours(4), "card", "anna"}});
+    sync();
+  }
+  void run(const std::vector<blacklist::Command>& commands) {
+    ASSERT_TRUE(ledger_.change({}, [&](blacklist::Ledger read) -> Result<blacklist::Stepped> {
+      return blacklist::step(std::move(read), fabric_, policy_, {}, commands, Mutes(), now_);
+    }));
+  }
+  void sync() {
+    const Site site{fabric_, policy_, ledger_, slurm_, [&] { return now_; }, [](const auto&) {}};
+    auto look = look_at(site, ledger_.ledger());
+    ASSERT_TRUE(look);
+    orphans_ = look->plan.orphans;
+    ASSERT_TRUE(apply(site, *look));
+  }
+  const blacklist::Entry& entry() const { return ledger_.ledger().entries.front(); }
+
+  const Fabric fabric_ = *make_clos({.name = "f", .leaves = 2, .spines = 2, .hosts_per_leaf = 4});
+  const blacklist::Policy policy_;
+  blacklist::Now now_{.wall = UtcTime(std::chrono::seconds(1'800'000'000)), .uptime = {}, .boot = "b"};
+  ModelLedger ledger_{fabric_, [] { return Fate::well; }};
+  LyingSlurm slurm_{fabric_, policy_.caps, [] { return Fate::well; }};
+  std::vector<std::string> orphans_;
+};
+
+TEST_F(MarkOfAHost, IsNotForgottenByOneFalseAnswer) {
+  ASSERT_EQ(slurm_.marked(), std::vector<std::string>{"host1"});
+  slurm_.lies = 1;
+  sync();
+  EXPECT_EQ(entry().state, blacklist::EntryState::active);
+  ASSERT_EQ(entry().marks.size(), 1u);
+  EXPECT_FALSE(entry().marks[0].is_open());
+}
+
+TEST_F(MarkOfAHost, IsOursAgainWhateverWasSaidOfItInBetween) {
+  slurm_.lies = 2;
+  sync();
+  EXPECT_TRUE(entry().held) << "somebody seems to have put it back";
+  EXPECT_TRUE(entry().marks.empty());
+  ASSERT_EQ(slurm_.marked(), std::vector<std::string>{"host1"}) << "which is not so";
+  sync();
+  EXPECT_TRUE(orphans_.empty());
+  EXPECT_TRUE(slurm_.marked().empty()) << "its entry is held, so it comes off";
+  EXPECT_TRUE(entry().marks.empty());
+  EXPECT_EQ(slurm_.broken(), "");
+}
+
+TEST_F(MarkOfAHost, OfAnEntryThatIsAboutSomethingElseIsAStrangers) {
+  slurm_.drain("host2", "weft: planned host2 id=f:1 card");
+  sync();
+  EXPECT_EQ(orphans_, std::vector<std::string>{"host2"}) << "of a ledger that was lost";
+  EXPECT_EQ(slurm_.marked(), (std::vector<std::string>{"host1", "host2"}));
+}
+
 /// Ports of switches that can be disabled, at one end or the other, and say not by whom.
 class ModelPorts : public Target {
  public:

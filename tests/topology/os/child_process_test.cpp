@@ -199,6 +199,20 @@ TEST(StrangeProgram, LeavesNobodyBehindWhoWritesOn) {
   EXPECT_TRUE(ends(number_in(file)));
 }
 
+TEST(StrangeProgram, LeavesNobodyBehindInASessionOfItsOwnWhereThatIsAsked) {
+  const auto scratch = ScratchDirectory::make().value();
+  for (const char* end : {"exit 0", "exit 13", "sleep 300"}) {
+    const std::string file = scratch.path() / fmt::format("pid{}", std::string_view(end).size());
+    const auto said =
+        run_strange_program({"sh", "-c",
+                             "setsid -f sh -c 'echo $$ > " + file + ".new; mv " + file + ".new " + file +
+                                 "; sleep 300'; until [ -e " + file + " ]; do sleep 0.01; done; " + end},
+                            "", seconds(2), Bytes(1000), Leftovers::all);
+    EXPECT_EQ(said.has_value(), end == std::string("exit 0")) << end;
+    EXPECT_TRUE(ends(number_in(file))) << end;
+  }
+}
+
 TEST(StrangeProgram, MayNotWriteWithoutEnd) {
   const auto said = run_strange_program({"yes"}, "", seconds(30), Bytes(100'000));
   ASSERT_FALSE(said);
