@@ -11,9 +11,9 @@ namespace weft::counters {
 namespace {
 
 constexpr std::size_t kMinPeers = 5;
-constexpr double kNoLight = -40;      // dBm: where modules stop measuring (SFF-8636: 0.1 uW)
-constexpr double kErrorsRose = 1;     // decades above peers
-constexpr int kBeside = 4;  // ports on each side: of a module, a breakout, a card of eight
+constexpr double kNoLight = -40;   // dBm: where modules stop measuring (SFF-8636: 0.1 uW)
+constexpr double kErrorsRose = 1;  // decades above peers
+constexpr int kBeside = 4;         // ports on each side: of a module, a breakout, a card of eight
 
 double dbm(double milliwatts) { return milliwatts > 1e-4 ? 10 * std::log10(milliwatts) : kNoLight; }
 
