@@ -35,30 +35,6 @@ Slope slope_of(const FitRow& row, double sum) {
   return slope;
 }
 
-/// Solves matrix x = right (symmetric, positive definite, row by row; destroyed).
-std::vector<double> solve(std::vector<double>& matrix, std::vector<double> right) {
-  const std::size_t n = right.size();
-  for (std::size_t j = 0; j < n; ++j) {
-    double* row_j = &matrix[j * n];
-    for (std::size_t k = 0; k < j; ++k) row_j[j] -= row_j[k] * row_j[k];
-    row_j[j] = std::sqrt(std::max(row_j[j], 1e-300));
-    for (std::size_t i = j + 1; i < n; ++i) {
-      double* row_i = &matrix[i * n];
-      for (std::size_t k = 0; k < j; ++k) row_i[j] -= row_i[k] * row_j[k];
-      row_i[j] /= row_j[j];
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) right[i] -= matrix[i * n + k] * right[k];
-    right[i] /= matrix[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k * n + i] * right[k];
-    right[i] /= matrix[i * n + i];
-  }
-  return right;
-}
-
 }  // namespace
 
 AdditiveFit::AdditiveFit(std::vector<FitRow> rows, std::size_t amounts, double most)
