@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/base/cholesky.hpp"
+
 namespace weft::bench {
 namespace {
 
@@ -91,7 +93,9 @@ std::vector<double> AdditiveFit::step(const std::vector<std::uint32_t>& free,
     curvature[i * n + i] += kDamping * curvature[i * n + i] + kDamping;
     right.push_back(gradient[free[i]]);
   }
-  return solve(curvature, std::move(right));
+  factorise(curvature, right.size());
+  solve_factorised(curvature, right);
+  return right;
 }
 
 /// One amount after the other to about its best, the others as they are: never worse, and it brings amounts
