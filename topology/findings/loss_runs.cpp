@@ -33,6 +33,12 @@ std::uint64_t packets_in(std::span<const LossRun> runs) {
   return packets;
 }
 
+std::size_t runs_apart(std::span<const LossRun> runs) {
+  std::size_t apart = runs.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < runs.size(); ++i) apart += runs[i].first > end_of(runs[i - 1]) ? 1 : 0;
+  return apart;
+}
+
 void append_loss(std::vector<LossRun>& runs, std::uint32_t packet) {
   append(runs, packet, std::uint64_t{packet} + 1);
 }

@@ -18,6 +18,9 @@ bool are_loss_runs(std::span<const LossRun> runs, std::uint64_t sent);
 
 std::uint64_t packets_in(std::span<const LossRun> runs);
 
+/// Of runs as are_loss_runs() has them: those that others do not go on without a packet between.
+std::size_t runs_apart(std::span<const LossRun> runs);
+
 /// Adds a lost packet behind those that `runs` holds.
 void append_loss(std::vector<LossRun>& runs, std::uint32_t packet);
 

@@ -6,6 +6,7 @@
 
 #include "probes/diagnosis/counts/crossings.hpp"
 #include "topology/base/splitmix.hpp"
+#include "topology/findings/loss_runs.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
@@ -181,9 +182,9 @@ class Builder {
       problem_.k.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(gone, ~0u)));
       problem_.excused.push_back(static_cast<double>(row.excused));
       problem_.packets.push_back(static_cast<double>(all_of(row.observation).k));
-      const bool ordered = counting_.what == Counted::loss;
-      problem_.runs.push_back(ordered ? static_cast<double>(observations_.probes[row.observation].runs.size())
-                                      : 0);
+      const Observation& seen = observations_.probes[row.observation];
+      const bool ordered = counting_.what == Counted::loss && packets_in(seen.runs) == seen.lost;
+      problem_.runs.push_back(ordered ? static_cast<double>(runs_apart(seen.runs)) : 0);
       for (const Crossing& crossing : merged(row.observation))
         problem_.row_cells.push_back({crossing.suspect, crossing.share});
       problem_.row_offsets.push_back(static_cast<std::uint32_t>(problem_.row_cells.size()));

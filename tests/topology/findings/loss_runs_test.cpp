@@ -20,6 +20,12 @@ TEST(LossRuns, RefusesWhatIsNoOrderOfLosses) {
   EXPECT_FALSE(are_loss_runs(Runs(kMaxLossRuns + 1, {0, 1}), 1000)) << "too many";
 }
 
+TEST(LossRuns, WhatGoesOnWithoutAPacketBetweenIsOneRun) {
+  EXPECT_EQ(runs_apart(Runs{}), 0u);
+  EXPECT_EQ(runs_apart(Runs{{3, 2}}), 1u);
+  EXPECT_EQ(runs_apart(Runs{{0, 2}, {2, 1}, {4, 1}, {5, 3}}), 2u);
+}
+
 TEST(LossRuns, MoreRunsThanARowKeepsAreNotKept) {
   const auto every_other = [](std::uint32_t packet) { return packet % 2 == 0; };
   EXPECT_EQ(loss_runs(2 * kMaxLossRuns, every_other).value().size(), kMaxLossRuns);
