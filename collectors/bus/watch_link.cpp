@@ -43,12 +43,10 @@ struct Mail {
   Mail(const std::string& fabric, const std::string& inbox, std::uint64_t behind)
       : windows(kWindowStream, session::watch_subjects(session::kWindows, fabric), inbox + ".windows",
                 behind),
-        events(kEventStream, session::watch_subjects(session::kEvents, fabric), inbox + ".events", 0),
-        ledger(kEventStream, session::ledger_subject(fabric), inbox + ".ledger", 0) {}
+        events(kEventStream, session::watch_subjects(session::kEvents, fabric), inbox + ".events", 0) {}
 
   StreamReader windows;
   StreamReader events;
-  StreamReader ledger;
   std::mutex mutex;
   MessageQueue words{kUnreadWords};
 };
@@ -64,7 +62,6 @@ struct Shared {
   std::vector<Listening> listening() {
     return {{inbox + ".windows.*", [this](BusMessage message) { mail.windows.heard(std::move(message)); }},
             {inbox + ".events.*", [this](BusMessage message) { mail.events.heard(std::move(message)); }},
-            {inbox + ".ledger.*", [this](BusMessage message) { mail.ledger.heard(std::move(message)); }},
             {session::watch_subjects(session::kSay, fabric), [this](BusMessage message) {
                auto host = session::name_in(message.subject, session::kSay, fabric);
                if (!host) return;
@@ -75,7 +72,6 @@ struct Shared {
   void lost() {
     mail.windows.lost();
     mail.events.lost();
-    mail.ledger.lost();
   }
 
   const std::string fabric;
@@ -153,33 +149,6 @@ class Events : public watch::EventLog {
       events.push_back({incident, message.sequence, std::move(message.bytes)});
     }
     return events;
-  }
-
- private:
-  Share shared_;
-  const std::string self_ = random_id();
-  std::uint64_t writes_ = 0;
-};
-
-/// The changes of a blacklist, all of incident 0.
-class LedgerChanges : public watch::EventLog {
- public:
-  explicit LedgerChanges(Share shared) : shared_(std::move(shared)) {}
-
-  Result<std::uint64_t> append(std::uint64_t, std::uint64_t last, std::string_view text) override {
-    WEFT_TRY(const auto ack,
-             publish_expecting(shared_->connection, kEventStream, session::ledger_subject(shared_->fabric),
-                               last, fmt::format("{}:{}", self_, ++writes_), text, kRequest));
-    return ack.sequence;
-  }
-  Result<std::vector<watch::StoredEvent>> read_behind(std::uint64_t sequence, std::size_t most) override {
-    if (most == 0) return std::vector<watch::StoredEvent>();
-    StreamReader& reader = shared_->mail.ledger;
-    reader.move_to(sequence);
-    WEFT_TRY(auto read, reader.read(shared_->connection, most, Nanoseconds(0)));
-    std::vector<watch::StoredEvent> changes;
-    for (StreamMessage& message : read) changes.push_back({0, message.sequence, std::move(message.bytes)});
-    return changes;
   }
 
  private:
@@ -275,41 +244,22 @@ class BucketValue : public watch::SharedValue {
   std::atomic<std::uint64_t> writes_ = 0;
 };
 
-/// A connection as that participant, with what the server lacked.
-Result<Share> connect(const NatsAddress& address, const std::string& fabric,
-                      const WatchLinkOptions& options) {
-  WEFT_TRY_VOID(check_names(fabric, options.name));
-  auto shared = std::make_shared<Shared>(address, fabric, options);
-  WEFT_TRY_VOID(shared->connection.wait_until_there(kFirstConnection));
-  WEFT_TRY_VOID(ensure_streams(shared->connection, options.limits, kRequest));
-  return shared;
-}
-
-std::string in_bucket(const std::string& fabric, std::string_view key) {
-  return fmt::format("$KV.{}.{}.{}", kBucket, session::subject_token(fabric), key);
-}
-
 }  // namespace
 
 Result<WatchLink> connect_watch_link(const NatsAddress& address, const std::string& fabric,
                                      const WatchLinkOptions& options) {
-  WEFT_TRY(const auto shared, connect(address, fabric, options));
+  WEFT_TRY_VOID(check_names(fabric, options.name));
+  const auto shared = std::make_shared<Shared>(address, fabric, options);
   const std::shared_ptr<KeptConnection> connection(shared, &shared->connection);
+  WEFT_TRY_VOID(connection->wait_until_there(kFirstConnection));
+  WEFT_TRY_VOID(ensure_streams(*connection, options.limits, kRequest));
+  const auto in_bucket = fmt::format("$KV.{}.{}.", kBucket, session::subject_token(fabric));
   WatchLink link;
   link.feed = std::make_unique<Feed>(shared);
   link.events = std::make_unique<Events>(shared);
-  link.lease = std::make_unique<BucketLease>(connection, in_bucket(fabric, "lease"), options.lease_time);
-  link.values = std::make_unique<BucketValue>(connection, in_bucket(fabric, "value."));
+  link.lease = std::make_unique<BucketLease>(connection, in_bucket + "lease", options.lease_time);
+  link.values = std::make_unique<BucketValue>(connection, in_bucket + "value.");
   return link;
-}
-
-Result<LedgerLink> connect_ledger_link(const NatsAddress& address, const std::string& fabric,
-                                       const WatchLinkOptions& options) {
-  WEFT_TRY(const auto shared, connect(address, fabric, options));
-  const std::shared_ptr<KeptConnection> connection(shared, &shared->connection);
-  return LedgerLink{
-      std::make_unique<LedgerChanges>(shared),
-      std::make_unique<BucketLease>(connection, in_bucket(fabric, "blacklist-lease"), options.lease_time)};
 }
 
 }  // namespace weft::bus

@@ -31,14 +31,4 @@ struct WatchLinkOptions {
 Result<WatchLink> connect_watch_link(const NatsAddress& address, const std::string& fabric,
                                      const WatchLinkOptions& options = {});
 
-/// What those who share a blacklist have of a fabric's bus: the log of its changes, whose events are all of
-/// incident 0, and the lease of who applies it.
-struct LedgerLink {
-  std::unique_ptr<watch::EventLog> log;
-  std::unique_ptr<watch::Lease> lease;
-};
-/// As a watcher: the same errors.
-Result<LedgerLink> connect_ledger_link(const NatsAddress& address, const std::string& fabric,
-                                       const WatchLinkOptions& options = {});
-
 }  // namespace weft::bus

@@ -73,44 +73,15 @@ Result<Stepped> LedgerStore::change(UtcTime now, const std::function<Result<Step
   const auto done = database_.in_transaction([&]() -> Result<void> {
     WEFT_TRY(const auto before, read());
     WEFT_TRY(stepped, step(before));
-    WEFT_TRY_VOID(tell(now, stepped->events));
+    for (const blacklist::LedgerEvent& event : stepped->events)
+      WEFT_TRY_VOID(database_.execute(
+          "INSERT INTO history(at, entry, kind, text, author) VALUES(?,?,?,?,?)",
+          {now.time_since_epoch().count(), event.entry ? number_of(*event.entry) : SqlValue(),
+           std::string(to_string(event.kind)), event.text, event.author}));
     return write(before, stepped->ledger);
   });
   if (!done) return pass_on(done);
   return std::move(*stepped);
-}
-
-Result<void> LedgerStore::tell(UtcTime at, const std::vector<blacklist::LedgerEvent>& events) {
-  for (const blacklist::LedgerEvent& event : events)
-    WEFT_TRY_VOID(
-        database_.execute("INSERT INTO history(at, entry, kind, text, author) VALUES(?,?,?,?,?)",
-                          {at.time_since_epoch().count(), event.entry ? number_of(*event.entry) : SqlValue(),
-                           std::string(to_string(event.kind)), event.text, event.author}));
-  return {};
-}
-
-Result<LedgerStore::Position> LedgerStore::position() {
-  const auto fact = [&](const char* name) {
-    return database_.number("SELECT CAST(value AS INTEGER) FROM facts WHERE name=?", {std::string(name)});
-  };
-  WEFT_TRY(const auto sequence, fact("sequence"));
-  WEFT_TRY(const auto since_whole, fact("since whole"));
-  return Position{static_cast<std::uint64_t>(sequence), static_cast<std::uint64_t>(since_whole)};
-}
-
-Result<void> LedgerStore::follow(const blacklist::LedgerChange& change, std::uint64_t sequence) {
-  return database_.in_transaction([&]() -> Result<void> {
-    WEFT_TRY(const auto before, read());
-    WEFT_TRY(const auto at, position());
-    if (sequence <= at.sequence) return {};  // another program on this machine followed it
-    WEFT_TRY_VOID(tell(change.at, change.events));
-    WEFT_TRY_VOID(write(before, with_change(before, change)));
-    const auto since_whole = change.whole ? 0 : at.since_whole + 1;
-    for (const auto& [name, value] : {std::pair("sequence", sequence), std::pair("since whole", since_whole)})
-      WEFT_TRY_VOID(database_.execute("INSERT OR REPLACE INTO facts(name, value) VALUES(?,?)",
-                                      {std::string(name), std::to_string(value)}));
-    return {};
-  });
 }
 
 Result<void> LedgerStore::write(const Ledger& before, const Ledger& after) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "balancer/blacklist/ledger_change.hpp"
 #include "balancer/blacklist/policy.hpp"
 #include "collectors/store/database.hpp"
 
@@ -27,23 +26,12 @@ class LedgerStore : public blacklist::LedgerKeeper {
   Result<blacklist::Ledger> read() override;
   Result<blacklist::Stepped> change(
       UtcTime now, const std::function<Result<blacklist::Stepped>(blacklist::Ledger)>& step) override;
-  const std::filesystem::path& path() const { return database_.path(); }
-
-  /// Of a copy of a shared ledger: the last change that it followed (0: none yet), and how many since one
-  /// that told of the whole ledger.
-  struct Position {
-    std::uint64_t sequence = 0, since_whole = 0;
-  };
-  Result<Position> position();
-  /// Takes over what somebody made of the ledger, with its history, and the change's place in the log.
-  Result<void> follow(const blacklist::LedgerChange& change, std::uint64_t sequence);
   /// The last `most` events, of one entry or of all, the oldest first.
   Result<std::vector<LedgerLine>> history(std::optional<blacklist::EntryId> entry, std::size_t most);
 
  private:
   explicit LedgerStore(Database database) : database_(std::move(database)) {}
 
-  Result<void> tell(UtcTime at, const std::vector<blacklist::LedgerEvent>& events);
   Result<void> write(const blacklist::Ledger& before, const blacklist::Ledger& after);
 
   Database database_;
