@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 
 namespace weft::blacklist {
 namespace {
@@ -39,11 +40,15 @@ std::string words(const Fabric& fabric, const Incident& incident) {
 EventEvidence evidence_of(const Fabric& fabric, std::span<const IncidentEvent> events, UtcTime since) {
   EventEvidence out;
   std::map<IncidentId, Nanoseconds> recovered;  // since then other packets cross it than those that showed it
+  std::map<IncidentId, bool> recovers;          // as it was last told
   for (const IncidentEvent& event : events) {
     const Incident& incident = event.incident;
+    const bool was_recovering =
+        std::exchange(recovers[incident.id], incident.state == IncidentState::recovering);
     if (event.change == IncidentChange::recovering) recovered[incident.id] = event.at;
     const bool is_open = incident.state == IncidentState::open;
-    const bool is_clean = event.change == IncidentChange::closed;
+    // One that closed without recovering became part of another, or its part is gone: no clean packets.
+    const bool is_clean = event.change == IncidentChange::closed && was_recovering;
     if ((!is_open && !is_clean) || incident.muted_by || utc(event.at) <= since) continue;
     const auto subject = covering(fabric, incident.place);
     if (!subject) {

@@ -81,11 +81,12 @@ class Planner {
     return standing.mark && whose(standing) == Whose::weft && !objects_.contains(standing.object);
   }
   /// The entry that a mark names, where it has to do with its object: what was said of it in between, the
-  /// mark is ours. Of a ledger that was put back from a backup an id may be that of another entry by now.
+  /// mark is ours. Of a ledger that was lost, or put back from a backup, an id may be another entry's by now:
+  /// the mark's own words must name the same subject.
   const Entry* named_by(const Standing& standing) const {
     const auto id = standing.mark ? entry_of(ledger_.fabric, *standing.mark) : std::nullopt;
     const Entry* entry = id ? find(ledger_, *id) : nullptr;
-    if (!entry) return nullptr;
+    if (!entry || standing.text.find(entry->subject.name) == std::string::npos) return nullptr;
     const auto about = blacklist::parse_subject(fabric_, target_.subject_of(standing.object));
     const auto subject = find_subject(fabric_, entry->subject);
     if (!about || !subject) return nullptr;

@@ -51,7 +51,8 @@ TEST(BlacklistIncidents, OneThatIsOpenIsAFaultAndASuspicionOrAMutedOneIsNone) {
 
 TEST(BlacklistIncidents, WhatIsClosedIsCleanForItsCauseOverItsPlaceAlone) {
   const Kept kept;
-  const std::vector events{event(kept, "leaf1->spine1", IncidentChange::closed, 60s)};
+  const std::vector events{event(kept, "leaf1->spine1", IncidentChange::recovering, 50s),
+                           event(kept, "leaf1->spine1", IncidentChange::closed, 60s)};
   const auto read = evidence_of(kept.fabric, events, kLongAgo);
   ASSERT_THAT(read.evidence, SizeIs(1));
   const auto is_clean = [&](std::string_view name, Cause cause) {
@@ -61,6 +62,17 @@ TEST(BlacklistIncidents, WhatIsClosedIsCleanForItsCauseOverItsPlaceAlone) {
   EXPECT_TRUE(is_clean("leaf1->spine1", Cause::loss));
   EXPECT_FALSE(is_clean("leaf1->spine1", Cause::delay));
   EXPECT_FALSE(is_clean("leaf1--spine1", Cause::loss)) << "the other direction";
+}
+
+TEST(BlacklistIncidents, OneThatBecamePartOfAnotherIsNotClean) {
+  const Kept kept;
+  for (const IncidentChange before : {IncidentChange::opened, IncidentChange::changed}) {
+    const std::vector events{event(kept, "leaf1->spine1", IncidentChange::recovering, 40s),
+                             event(kept, "leaf1->spine1", before, 50s),
+                             event(kept, "leaf1->spine1", IncidentChange::closed, 60s)};
+    for (const Evidence& evidence : evidence_of(kept.fabric, events, kLongAgo).evidence)
+      EXPECT_THAT(evidence.faults, SizeIs(1));
+  }
 }
 
 TEST(BlacklistIncidents, ASetOverSeveralCablesIsAdvisedOnce) {
