@@ -22,6 +22,9 @@ using Matrix = std::array<Row, kMost>;
 /// fabric are the same thing (10 is the usual limit of variance inflation).
 constexpr double kMaxInflation = 10;
 constexpr std::size_t kMinFreedom = 3;
+/// Of the hours as points of a circle, the least spread in any direction that tells a cycle; hours spread
+/// evenly over a day have .5, over eight hours .02.
+constexpr double kMinSpread = 0.02;
 
 double hours_of(Moment moment) { return std::chrono::duration<double, std::ratio<3600>>(moment.at).count(); }
 
@@ -116,6 +119,19 @@ std::string clock_text(double hour) {
   return fmt::format("{:02}:{:02}", minutes / 60, minutes % 60);
 }
 
+/// The lesser variance of the hours as points of a circle, in any direction (the lesser eigenvalue).
+double spread_of_hours(std::span<const Moment> moments) {
+  double c = 0, s = 0, cc = 0, ss = 0, cs = 0;
+  for (const Moment moment : moments) {
+    const double angle = 2 * M_PI * hours_of(moment) / 24;
+    const double x = std::cos(angle), y = std::sin(angle);
+    c += x, s += y, cc += x * x, ss += y * y, cs += x * y;
+  }
+  const auto n = static_cast<double>(moments.size());
+  const double vcc = cc / n - c * c / (n * n), vss = ss / n - s * s / (n * n), vcs = cs / n - c * s / (n * n);
+  return (vcc + vss) / 2 - std::hypot((vcc - vss) / 2, vcs);
+}
+
 }  // namespace
 
 std::optional<std::string> why_no_cycle(std::span<const Moment> a, std::span<const Moment> b) {
@@ -129,13 +145,15 @@ std::optional<std::string> why_no_cycle(std::span<const Moment> a, std::span<con
         "the hour of day is not corrected for: the runs span {:.0f} hours, and a daily cycle is "
         "told over 48 at least",
         hours_of(last) - hours_of(first));
+  if (spread_of_hours(all) < kMinSpread)
+    return "the hour of day is not corrected for: the runs are of too few hours of the day; spread them over "
+           "it";
   std::vector<bool> is_b(all.size());
   std::fill(is_b.begin() + static_cast<std::ptrdiff_t>(a.size()), is_b.end(), true);
   const auto inverse = Regression(all, is_b).inverse();
   if (!inverse || inflation(*inverse, a.size(), b.size()) > kMaxInflation)
     return "the hour of day is not corrected for: A and B ran at other hours (or temperatures), so that "
-           "these "
-           "and the fabric cannot be told apart; take runs of both at the same hours";
+           "these and the fabric cannot be told apart; take runs of both at the same hours";
   return std::nullopt;
 }
 

@@ -16,6 +16,7 @@ constexpr std::size_t kValues = 16;  // of a field, for each of them
 constexpr std::size_t kEnough =
     16;  // values that tell: a field that is hashed is missed once in 65,536 times
 constexpr std::size_t kRepeats = 8;
+constexpr std::size_t kMovesOneOf = 4;
 constexpr std::uint32_t kMaxQueuePair = 0xFFFFFF;
 constexpr std::uint32_t kMaxFlowLabel = 0xFFFFF;
 /// Sizes from 132 to 1,024 bytes: within any MTU.
@@ -153,7 +154,10 @@ FieldFindings FieldTrial::findings() const {
   }
   const bool known = !findings.sprays() && findings.repeats >= kRepeats;
   for (auto& [field, finding] : by_field) {
-    if (known && finding.moved > 0) {
+    // Of a field that is hashed half of the values and more move the path; fewer may be a route that changed.
+    if (known && finding.moved > 0 && kMovesOneOf * finding.moved < finding.values) {
+      finding.moves = MovesPath::unknown;
+    } else if (known && finding.moved > 0) {
       finding.moves = MovesPath::yes;
       finding.at.assign(choosers[field].begin(), choosers[field].end());
     } else if (known && finding.values >= kEnough) {

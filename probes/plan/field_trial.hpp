@@ -1,7 +1,7 @@
 // FieldTrial: which fields of a packet move its path between two NICs. Some labels are traced with packets as
 // probes usually are, then with packets that differ from them in one field alone, in many values of it; and
-// some with no difference at all, which must all go one way. Of n values of a field that a switch hashes, all
-// go the usual way with a probability of at most 2^-n. Pure.
+// some with no difference at all, which must all go one way. Of n values of a field that a switch hashes
+// without structure, all go the usual way with a probability of at most 2^-n. Pure.
 #pragma once
 
 #include <map>
