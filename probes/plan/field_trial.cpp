@@ -20,7 +20,7 @@ constexpr std::size_t kMovesOneOf = 4;
 constexpr std::uint32_t kMaxQueuePair = 0xFFFFFF;
 constexpr std::uint32_t kMaxFlowLabel = 0xFFFFF;
 /// Sizes from 132 to 1,024 bytes: within any MTU.
-constexpr std::uint32_t kSizeStep = 4, kSizes = 224, kLeastSize = 128;
+constexpr std::uint32_t kSizeStep = 4, kSizes = 224, kMinSize = 128;
 /// DSCP 1 to 63; the bits of ECN stay as they are without congestion control.
 constexpr std::uint32_t kClasses = 63;
 
@@ -59,7 +59,7 @@ FieldTrial::Probe with_value(PathLabel label, PacketField field, std::uint32_t v
     case PacketField::flow_label:
       return {label, {.flow_label = value}};
     case PacketField::size:
-      return {label, {.size = Bytes(kLeastSize + kSizeStep * value)}};
+      return {label, {.size = Bytes(kMinSize + kSizeStep * value)}};
   }
   return {label, {}};
 }

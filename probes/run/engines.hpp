@@ -7,6 +7,7 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/datapath/probe_engine.hpp"
+#include "probes/engine/sim/sim_nic.hpp"
 #include "probes/engine/umad/umad_engine.hpp"
 #include "probes/engine/verbs/verbs_engine.hpp"
 #include "probes/packet/pair_key.hpp"
@@ -18,10 +19,6 @@
 #include "topology/model/fault.hpp"
 #include "topology/routing/forwarding_tables.hpp"
 #include "topology/routing/switch_hash.hpp"
-
-namespace weft::sim {
-class SimNic;
-}
 
 namespace weft::run {
 

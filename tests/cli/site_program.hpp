@@ -8,7 +8,7 @@
 #include "tests/places.hpp"
 #include "tests/support/text_of.hpp"
 
-namespace weft {
+namespace weft::cli {
 
 inline void write_program(const std::filesystem::path& path, const std::string& script) {
   std::ofstream(path) << script;
@@ -26,4 +26,4 @@ inline std::string site_program(const std::string& drains) {
   return script.replace(script.find(place), place.size(), drains);
 }
 
-}  // namespace weft
+}  // namespace weft::cli
