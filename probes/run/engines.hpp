@@ -7,7 +7,7 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "probes/datapath/probe_engine.hpp"
-#include "probes/engine/sim/sim_nic.hpp"
+#include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/engine/umad/umad_engine.hpp"
 #include "probes/engine/verbs/verbs_engine.hpp"
 #include "probes/packet/pair_key.hpp"
