@@ -1,13 +1,12 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 
 #include "cli/counters.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
+#include "cli/topology.hpp"
 #include "collectors/counters/nic_text.hpp"
 #include "topology/base/ip.hpp"
 #include "topology/base/outside_text.hpp"
@@ -23,12 +22,6 @@ constexpr const char* kExamples =
     "  weft counters nic\n"
     "  weft counters nic eth2 -o json\n"
     "  weft counters nic --fabric cluster.yaml -o json >> counters.jsonl\n";
-
-std::string name_of_this_host() {
-  std::array<char, 256> name{};
-  const bool known = gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0';
-  return known ? outside_text(name.data()) : "localhost";
-}
 
 std::string this_boot() {
   std::string boot;
@@ -87,8 +80,9 @@ Result<int> nic(const po::variables_map& values) {
     read.push_back({os::wall_now(), one.port, std::move(reading)});
   }
   const bool names_ports = values.count("fabric") != 0;
-  fmt::print("{}", json ? counters::nic_lines(names_ports ? "" : name_of_this_host(), this_boot(), read)
-                        : counters::nic_text(read, kColumns));
+  fmt::print("{}",
+             json ? counters::nic_lines(names_ports ? "" : outside_text(this_hosts_name()), this_boot(), read)
+                  : counters::nic_text(read, kColumns));
   return kExitHealthy;
 }
 

@@ -10,8 +10,6 @@ bool is_of_cable(Cause cause) {
   return cause == Cause::loss || cause == Cause::counter || cause == Cause::corruption;
 }
 
-bool tells(const EndSigns& end) { return end.errors || end.received_db || end.sent_db; }
-
 /// The direction that is at fault.
 std::optional<ChannelId> direction(const Fabric& fabric, const counters::RepairSurvey& survey,
                                    const files::LinkReport& finding) {
@@ -32,7 +30,7 @@ void add_repair_advice(const Fabric& fabric, counters::CounterTable& table,
     const auto channel = is_of_cable(finding.cause) ? direction(fabric, survey, finding) : std::nullopt;
     if (!channel) continue;
     const RepairSigns signs = survey.signs(*channel);
-    if (!tells(signs.from) && !tells(signs.to)) continue;
+    if (!diagnosis::departs_from_usual(signs)) continue;
     for (const auto& action : diagnosis::repair_actions(diagnosis::repair_causes(signs))) {
       files::LinkReport::Repair one{.cause = action.cause, .probability = action.probability};
       if (action.at_sender)

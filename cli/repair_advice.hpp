@@ -7,7 +7,7 @@
 namespace weft::cli {
 
 /// Adds it to findings of cables that lose packets or count errors, where both directions are not alike.
-/// Nothing where no module and no corrected errors of the cable's ports are told.
+/// Nothing where no sign of the cable's ports is other than usual.
 void add_repair_advice(const Fabric& fabric, counters::CounterTable& table,
                        files::DiagnosisDocument& document);
 

@@ -54,6 +54,13 @@ Result<void> take_place(const JsonView& line, Place& into) {
   return {};
 }
 
+Result<void> take_flag(const JsonView& line, std::string_view key, bool& into) {
+  const auto found = line.find(key);
+  if (!found) return {};
+  WEFT_TRY(into, found->boolean());
+  return {};
+}
+
 constexpr std::size_t kMaxLanes = 16;
 
 /// Values by lane, null where a lane has none.
@@ -81,7 +88,12 @@ Result<ModuleState> module_of(const JsonView& view) {
                         [&] { return take_text(view, "serial", state.serial); },
                         [&] { return take_lanes(view, "rx_mw", &ModuleLane::rx_mw, state.lanes); },
                         [&] { return take_lanes(view, "tx_mw", &ModuleLane::tx_mw, state.lanes); },
-                        [&] { return take_lanes(view, "bias_ma", &ModuleLane::bias_ma, state.lanes); }));
+                        [&] { return take_lanes(view, "bias_ma", &ModuleLane::bias_ma, state.lanes); },
+                        [&] { return take_flag(view, "copper", state.copper); },
+                        [&] { return take_flag(view, "aoc", state.aoc); }));
+  if (state.serial.find_last_not_of(' ') != std::string::npos)
+    state.serial = state.serial.substr(state.serial.find_first_not_of(' '));
+  state.serial.erase(state.serial.find_last_not_of(' ') + 1);
   if (const auto celsius = view.find("celsius")) {
     WEFT_TRY(state.celsius, celsius->number());
   }
@@ -119,21 +131,32 @@ class Reader {
     return into_.refused.first.empty() ? "" : ": " + into_.refused.first.front();
   }
 
-  Result<void> read_line(std::string_view text) {
+  static Result<nlohmann::json> parsed(std::string_view text) {
     WEFT_TRY_VOID(check_json_limits(text, kLineLimits));
-    WEFT_TRY(const auto value, files::parse_json(text, "a line"));
-    const JsonView line(value, "a line");
+    return files::parse_json(text, "a line");
+  }
+
+  Result<void> read_line(std::string_view text) {
+    const auto value = parsed(text);
+    if (!value) {
+      if (text.find("\"schema\"") != std::string_view::npos) usual_.reset();
+      return tl::unexpected(value.error());
+    }
+    const JsonView line(*value, "a line");
     // Files put one behind the other: each begins with its own.
     if (!has_schema_ || line.find("schema")) {
+      usual_.reset();  // where this one fails, the one before it does not hold either
       WEFT_TRY_VOID(check_schema(line, kCounterSchema));
       has_schema_ = true;
-      usual_ = Place{.source = name_, .node = node_, .port = {}, .epoch = {}};
-      WEFT_TRY_VOID(take_place(line, usual_));
+      Place usual{.source = name_, .node = node_, .port = {}, .epoch = {}};
+      WEFT_TRY_VOID(take_place(line, usual));
+      usual_ = std::move(usual);
       if (!line.find("counters")) return {};
     }
-    Place place = usual_;
+    if (!usual_) return line.error("the line before it that says the schema could not be read");
+    Place place = *usual_;
     WEFT_TRY_VOID(take_place(line, place));
-    return read_counters(line, place, value);
+    return read_counters(line, place, *value);
   }
 
   Result<void> read_counters(const JsonView& line, const Place& place, const nlohmann::json& value) {
@@ -146,7 +169,7 @@ class Reader {
     if (!port) return into_.unplaced.add(port.error().message), Result<void>();
     const auto source = into_.source(place.source), exporter = into_.exporter(place.source);
     const auto epoch = into_.epoch(place.epoch);
-    WEFT_TRY_VOID(take_module(line, *port, *place.at));
+    WEFT_TRY_VOID(take_module(line, *port, source, *place.at));
     for (const auto& member : value["counters"].items()) {
       const auto key = parse_counter_key(member.key());
       if (!key) {
@@ -165,14 +188,16 @@ class Reader {
   }
 
   /// What `weft counters nic` tells of the module beside the counters.
-  Result<void> take_module(const JsonView& line, PortId port, Nanoseconds at) {
+  Result<void> take_module(const JsonView& line, PortId port, std::uint32_t source, Nanoseconds at) {
     const auto module = line.find("module");
     if (!module) return {};
     WEFT_TRY(auto state, module_of(*module));
     auto& known = into_.modules[port];
-    const bool is_other =
-        !known.state.serial.empty() && !state.serial.empty() && known.state.serial != state.serial;
-    known.changed = known.changed || is_other;
+    if (!state.serial.empty()) {
+      std::string& before = known.serials[source];
+      if (!before.empty()) known.changed = known.changed.value_or(false) || before != state.serial;
+      before = state.serial;
+    }
     if (at < known.at) return {};
     known.at = at;
     known.state = std::move(state);
@@ -195,7 +220,7 @@ class Reader {
   CounterTable& into_;
   std::string name_, node_;
   Nanoseconds latest_;
-  Place usual_;
+  std::optional<Place> usual_;  // absent: the last header could not be read
   std::map<std::pair<std::string, std::string>, Result<PortId>> ports_;
   bool has_schema_ = false;
   std::size_t used_ = 0;

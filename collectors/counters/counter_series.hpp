@@ -54,7 +54,8 @@ struct Remarks {
 struct PortModule {
   Nanoseconds at{};
   ModuleState state;
-  bool changed = false;  // another serial before
+  std::map<std::uint32_t, std::string> serials = {};  // the last that each source told
+  std::optional<bool> changed = std::nullopt;  // whether a source told two; absent: none told one twice
 };
 
 class CounterTable {

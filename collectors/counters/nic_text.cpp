@@ -34,6 +34,7 @@ DocumentTree module_tree(const ModuleState& module) {
   put("serial", module.serial);
   if (module.wrong_checksum) tree["wrong_checksum"] = true;
   if (module.copper) tree["copper"] = true;
+  if (module.aoc) tree["aoc"] = true;
   if (module.celsius) tree["celsius"] = *module.celsius;
   if (module.volts) tree["volts"] = *module.volts;
   if (!module.lanes.empty()) {
@@ -50,7 +51,6 @@ DocumentTree nic_tree(const std::string& boot, const NicAt& nic) {
   const NicReading& reading = nic.reading;
   DocumentTree tree{{"at", instant_text(nic.at)}, {"port", nic.port}};
   if (!boot.empty()) tree["boot"] = boot;
-  if (reading.module && !reading.module->serial.empty()) tree["serial"] = reading.module->serial;
   auto& counters = tree["counters"] = DocumentTree::object();
   for (const auto& [key, count] : nic_counts(reading)) counters[to_string(key)] = count.value;
   tree["interface"] = reading.interface;
@@ -62,7 +62,7 @@ DocumentTree nic_tree(const std::string& boot, const NicAt& nic) {
   return tree;
 }
 
-std::string watts_text(const std::optional<double>& milliwatts) {
+std::string power_text(const std::optional<double>& milliwatts) {
   return milliwatts ? dbm_text(*milliwatts) : "-";
 }
 
@@ -72,13 +72,14 @@ std::string module_text(const ModuleState& module, std::size_t width) {
   if (!module.serial.empty()) head += ", serial " + module.serial;
   if (module.wrong_checksum) head += ", its check sum is wrong: nothing is said of who made it";
   if (module.copper) head += ", copper";
+  if (module.aoc) head += ", active optical cable";
   if (module.celsius) head += fmt::format(", {:.1f} C", *module.celsius);
   if (module.volts) head += fmt::format(", {:.2f} V", *module.volts);
   std::string text = wrapped(head, 2, width, 2);
   for (std::size_t i = 0; i < module.lanes.size(); ++i) {
     const ModuleLane& lane = module.lanes[i];
-    text += fmt::format("    lane {}: received {:>10}, sent {:>10}, bias {}\n", i + 1, watts_text(lane.rx_mw),
-                        watts_text(lane.tx_mw), lane.bias_ma ? fmt::format("{:.1f} mA", *lane.bias_ma) : "-");
+    text += fmt::format("    lane {}: received {:>10}, sent {:>10}, bias {}\n", i + 1, power_text(lane.rx_mw),
+                        power_text(lane.tx_mw), lane.bias_ma ? fmt::format("{:.1f} mA", *lane.bias_ma) : "-");
   }
   for (const ModuleDiagnostic& one : module.diagnostics)
     text += fmt::format("    {}, lane {}: {:.3g}\n", one.name, one.lane, one.value);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 
@@ -83,24 +84,29 @@ Miswired miswired(std::optional<Cause> cause, const std::vector<std::string>& ev
 
 constexpr double kWorthATry = 0.05;  // what is less likely is not said
 
-/// "clean the connector at leaf4/p6 (.83), else replace the module at leaf4/p6 (.12)". Where dirt may be at
-/// either end, both are cleaned at once.
+/// Where dirt may be at either end, both connectors are cleaned at once: one action.
+std::vector<files::LinkReport::Repair> with_joined_connectors(std::vector<files::LinkReport::Repair> all) {
+  const auto is_dirt = [](const auto& one) { return one.cause == RepairCause::dirty_connector; };
+  const auto first = std::ranges::find_if(all, is_dirt);
+  if (first == all.end()) return all;
+  const auto second = std::find_if(first + 1, all.end(), is_dirt);
+  if (second == all.end() || second->probability <= first->probability / 2) return all;
+  first->probability += second->probability;
+  first->port = first->port.value_or("") + " and at " + second->port.value_or("");
+  all.erase(second);
+  std::ranges::stable_sort(all, std::greater(), &files::LinkReport::Repair::probability);
+  return all;
+}
+
+/// "clean the connector at leaf4/p6 (.83), else replace the module at leaf4/p6 (.12)".
 std::string repair_words(const files::LinkReport& finding) {
   std::string words;
-  std::size_t said = 0;
-  const auto& all = finding.repair;
-  for (std::size_t i = 0; i < all.size() && said < 2; ++i, ++said) {
-    double probability = all[i].probability;
-    std::string port = all[i].port.value_or("");
-    const bool either = all[i].cause == RepairCause::dirty_connector && i + 1 < all.size() &&
-                        all[i + 1].cause == all[i].cause && all[i + 1].probability > probability / 2;
-    if (either) {
-      probability += all[++i].probability;
-      port += " and at " + all[i].port.value_or("");
-    }
-    if (said == 1 && probability < kWorthATry) break;
-    words += fmt::format("{}{} ({})", said == 0 ? "" : ", else ", repair_text(all[i].cause, port),
-                         probability > 0.99 ? ">.99" : fmt::format("{:.2f}", probability).substr(1));
+  const auto all = with_joined_connectors(finding.repair);
+  for (std::size_t i = 0; i < all.size() && i < 2; ++i) {
+    if (i == 1 && all[i].probability < kWorthATry) break;
+    words +=
+        fmt::format("{}{} ({})", i == 0 ? "" : ", else ", repair_text(all[i].cause, all[i].port.value_or("")),
+                    all[i].probability > 0.99 ? ">.99" : fmt::format("{:.2f}", all[i].probability).substr(1));
   }
   return words;
 }

@@ -47,9 +47,10 @@ std::string of_cable(const Trouble& trouble, Cause cause) {
       return reseat_and_replace(trouble) + "; a port that was shut on purpose is no fault";
     case Cause::corruption:
       return fmt::format(
-          "read the CRC and symbol errors of {}: where they grow, replace transceiver and cable; where none "
-          "do, the memory of the sender changes packets: take it out of service",
-          ends(trouble));
+          "read the CRC and symbol errors of {}: where they grow, {}; where none do, the memory of the "
+          "sender "
+          "changes packets: take it out of service",
+          ends(trouble), trouble.repair.empty() ? "replace transceiver and cable" : trouble.repair);
     case Cause::rate:
       return fmt::format(
           "compare speed, lanes and FEC of {} with the design; reseat a port that came up slower, "

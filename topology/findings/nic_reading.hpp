@@ -34,6 +34,7 @@ struct ModuleState {
   std::string vendor, part, serial;
   bool wrong_checksum = false;
   bool copper = false;  // no light: it has no lanes
+  bool aoc = false;     // active optical cable: module and fibre are one part
   std::optional<double> celsius = std::nullopt, volts = std::nullopt;
   std::vector<ModuleLane> lanes;
   std::vector<ModuleDiagnostic> diagnostics;

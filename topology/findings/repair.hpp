@@ -30,13 +30,14 @@ struct EndSigns {
   std::optional<double> celsius = std::nullopt;  // above peers
   std::optional<double> errors = std::nullopt;   // corrected errors that it receives: decades above peers
   std::optional<double> neighbours_bad = std::nullopt;  // share of the ports beside it whose errors rose
-  std::optional<bool> touched = std::nullopt;  // its module was changed or taken out in what is known of it
+  std::optional<bool> touched = std::nullopt;           // its module was changed in what is known of it
 };
 
 /// `from` sends what is lost, `to` receives it.
 struct RepairSigns {
   EndSigns from, to;
   std::optional<double> flaps = std::nullopt;  // changes of the link a day
+  bool one_part = false;  // copper or active optical: no connector is cleaned, no module replaced
 };
 
 struct RepairGuess {

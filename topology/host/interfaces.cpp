@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "topology/base/ip.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/host/sysfs_values.hpp"
 #include "topology/os/file_descriptor.hpp"
 
@@ -39,7 +40,7 @@ std::optional<bool> carrier_of(unsigned flags) {
 }
 
 NetworkInterface ask_kernel(const os::FileDescriptor& socket, const std::string& name) {
-  NetworkInterface found{.name = name};
+  NetworkInterface found{.name = outside_text(name)};
   ifreq request{};
   if (ask(socket, name, SIOCGIFMTU, request)) found.mtu = Bytes(request.ifr_mtu);
   if (ask(socket, name, SIOCGIFFLAGS, request))
@@ -71,7 +72,7 @@ void add_addresses(std::vector<NetworkInterface>& interfaces) {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return;
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    const auto owner = std::ranges::find(interfaces, one->ifa_name, &NetworkInterface::name);
+    const auto owner = std::ranges::find(interfaces, outside_text(one->ifa_name), &NetworkInterface::name);
     if (owner == interfaces.end() || one->ifa_addr == nullptr) continue;
     if (auto text = text_of(one->ifa_addr)) owner->addresses.push_back(std::move(*text));
   }
@@ -96,7 +97,7 @@ std::vector<NetworkInterface> interfaces_of_sysfs(const std::filesystem::path& s
   std::vector<NetworkInterface> found;
   for (const std::string& name : sysfs_names(sys / "class/net")) {
     const auto folder = sys / "class/net" / name;
-    NetworkInterface one{.name = name};
+    NetworkInterface one{.name = outside_text(name)};
     if (const auto mtu = sysfs_number(folder / "mtu"); mtu && *mtu <= 1'000'000'000)
       one.mtu = Bytes(static_cast<std::int64_t>(*mtu));
     if (const auto state = sysfs_line(folder / "operstate")) one.up = *state == "up";

@@ -19,12 +19,11 @@ constexpr double kCelsius = 1.0 / 256, kVolt = 1e-4, kMilliwatt = 1e-4, kMilliam
 struct Form {
   std::uint8_t identifier;  // SFF-8024, table 4-1
   const char* name;
-  bool cmis;
+  std::uint8_t lanes;  // of CMIS; 0: SFF-8636
 };
-constexpr std::array kForms{
-    Form{0x0C, "QSFP", false},     Form{0x0D, "QSFP+", false}, Form{0x11, "QSFP28", false},
-    Form{0x18, "QSFP-DD", true},   Form{0x19, "OSFP", true},   Form{0x1B, "DSFP", true},
-    Form{0x1E, "QSFP-CMIS", true}, Form{0x1F, "SFP-DD", true}, Form{0x20, "SFP-CMIS", true}};
+constexpr std::array kForms{Form{0x0C, "QSFP", 0},      Form{0x0D, "QSFP+", 0},  Form{0x11, "QSFP28", 0},
+                            Form{0x18, "QSFP-DD", 8},   Form{0x19, "OSFP", 8},   Form{0x1B, "DSFP", 2},
+                            Form{0x1E, "QSFP-CMIS", 4}, Form{0x1F, "SFP-DD", 2}, Form{0x20, "SFP-CMIS", 1}};
 
 Result<Bytes128> half_page(const ReadHalfPage& read, std::uint8_t page, std::uint8_t offset) {
   WEFT_TRY(auto bytes, read(page, offset));
@@ -73,11 +72,13 @@ void take_identity(const Upper& page, bool is_whole, std::size_t vendor, std::si
 }
 
 /// SFF-8636: lower memory 22 (temperature), 26 (supply), 34, 42, 50 (received power, bias, sent power of four
-/// lanes); upper page 00h 147 (technology: from Ah on copper), 148, 168, 196, 191 (sum of 128 to 190), 220
-/// (what is monitored: bit 2 sent power, bits 5 and 4 temperature and supply).
+/// lanes); upper page 00h 130 (connector: 23h none that separates), 147 (technology: from Ah on copper), 148,
+/// 168, 196, 191 (sum of 128 to 190), 220 (what is monitored: bit 2 sent power, bits 5 and 4 temperature and
+/// supply).
 void read_sff8636(ByteSpan lower, const Upper& page, ModuleState& into) {
   take_identity(page, page.sums_to(128, 190, 191), 148, 168, 196, into);
   into.copper = page.u8(147) >> 4 >= 0xA;
+  into.aoc = !into.copper && page.u8(130) == 0x23;
   const std::uint8_t monitored = page.u8(220);
   if (load_be16(lower, 22) != 0 || (monitored & 0x20) != 0) into.celsius = temperature(lower, 22);
   into.volts = measured(load_be16(lower, 26), kVolt, (monitored & 0x10) != 0);
@@ -132,14 +133,31 @@ void read_diagnostics(const ReadHalfPage& read, ModuleState& into) {
   }
 }
 
+/// The media lanes that there are, a bit each: those that an application may use (CMIS 5.2, 8.2.10: lower
+/// memory 86 to 117, four bytes each: host interface, FFh where there is no more, media interface, lanes of
+/// host and media in a half each; page 01h 176 to 183: the lanes it may begin at), and of these, or of all
+/// that the form has where none is told, not those that page 00h 210 says there are not.
+std::uint32_t media_lanes(ByteSpan lower, const Upper& page, const Upper& advertised, std::uint8_t of_form) {
+  std::uint32_t used = 0;
+  for (std::size_t i = 0; i < 8 && load_u8(lower, 86 + 4 * i) != 0xFF; ++i)
+    for (std::uint32_t lane = 0; lane < 8; ++lane)
+      if ((advertised.u8(176 + i) >> lane & 1) != 0)
+        used |= ((1U << (load_u8(lower, 88 + 4 * i) & 0xFU)) - 1) << lane;
+  const std::uint32_t all = (1U << of_form) - 1;
+  return (used == 0 ? all : used & all) & ~std::uint32_t{page.u8(210)};
+}
+
 /// CMIS: lower memory 2 (bit 7: no pages but 00h), 14 (temperature), 16 (supply), 85 (media: 3 passive
-/// copper); page 00h 129, 148, 166, 212 (technology: 0Ah to 0Fh copper), 222 (sum of 128 to 221); page 01h
-/// 142 (bit 6: versatile diagnostics), 159, 160 (monitors: bit 0 bias, 1 sent, 2 received power, bits 4 and 3
-/// the factor of the bias); page 11h 154, 170, 186 (sent power, bias, received power of eight lanes).
-void read_cmis(const ReadHalfPage& read, ByteSpan lower, const Upper& page, ModuleState& into) {
+/// copper, 4 active cable); page 00h 129, 148, 166, 212 (technology: 0Ah to 0Fh copper), 222 (sum of 128 to
+/// 221); page 01h 142 (bit 6: versatile diagnostics), 159, 160 (monitors: bit 0 bias, 1 sent, 2 received
+/// power, bits 4 and 3 the factor of the bias); page 11h 154, 170, 186 (sent power, bias, received power of
+/// eight lanes).
+void read_cmis(const ReadHalfPage& read, ByteSpan lower, const Upper& page, std::uint8_t of_form,
+               ModuleState& into) {
   take_identity(page, page.sums_to(128, 221, 222), 129, 148, 166, into);
   const std::uint8_t technology = page.u8(212);
   into.copper = load_u8(lower, 85) == 3 || (technology >= 0x0A && technology <= 0x0F);
+  into.aoc = !into.copper && load_u8(lower, 85) == 4;
   const bool is_flat = (load_u8(lower, 2) & 0x80) != 0;
   if (is_flat) return;  // CMIS 5.2, 8.2: such a module has no monitors
   const auto told = half_page(read, 0x01, kHalfPage);
@@ -153,8 +171,10 @@ void read_cmis(const ReadHalfPage& read, ByteSpan lower, const Upper& page, Modu
     const Upper of{*lanes};
     const int factor = monitors >> 3 & 3;  // 3 is reserved
     const double bias = kMilliampere * (factor < 3 ? 1 << factor : 1);
-    for (std::size_t lane = 0; lane < 8; ++lane) {
+    const auto there = media_lanes(lower, page, advertised, of_form);
+    for (std::size_t lane = 0; there >> lane != 0; ++lane) {
       ModuleLane& one = into.lanes.emplace_back();
+      if ((there >> lane & 1) == 0) continue;
       if ((monitors & 1) != 0) one.bias_ma = of.u16(170 + 2 * lane) * bias;
       if ((monitors & 2) != 0) one.tx_mw = of.u16(154 + 2 * lane) * kMilliwatt;
       if ((monitors & 4) != 0) one.rx_mw = of.u16(186 + 2 * lane) * kMilliwatt;
@@ -175,8 +195,8 @@ Result<ModuleState> read_module(const ReadHalfPage& read) {
   ModuleState state;
   state.form = form->name;
   const Upper page{std::move(upper)};
-  if (form->cmis)
-    read_cmis(read, lower, page, state);
+  if (form->lanes > 0)
+    read_cmis(read, lower, page, form->lanes, state);
   else
     read_sff8636(lower, page, state);
   return state;

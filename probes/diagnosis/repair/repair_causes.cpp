@@ -22,15 +22,16 @@ struct ExpectedEnd {
   double touched = 0.05;            // probability
 };
 struct Signature {
-  RepairCause cause;
-  std::optional<bool> at_sender;
-  double prior;
+  RepairCause cause = RepairCause::dirty_connector;
+  std::optional<bool> at_sender = std::nullopt;
+  double prior = 0;
   ExpectedEnd from, to;
   Expected flaps{0.3, 1.0};  // natural logarithm of 1 + changes a day
 };
 
 constexpr double kOdd = 0.03;            // a sign says nothing of the cause
 constexpr double kOddRange = 8.0;        // then it lies within so many deviations, evenly
+constexpr double kUsualRange = 2;        // deviations: a healthy cable is within them
 constexpr double kCameFromTouch = 0.65;  // connectors that are dirty where they were plugged lately
 
 /// What receives errors of the faulty direction.
@@ -130,14 +131,53 @@ double weigh(const RepairSigns& seen, const Signature& one) {
   return weight;
 }
 
+bool is_below(const std::optional<double>& seen, Expected usual) {
+  return seen && *seen < usual.mean - kUsualRange * usual.deviation;
+}
+bool is_above(const std::optional<double>& seen, Expected usual) {
+  return seen && *seen > usual.mean + kUsualRange * usual.deviation;
+}
+
+bool departs(const EndSigns& end) {
+  const ExpectedEnd usual;
+  return is_below(end.sent_db, usual.sent) ||
+         is_below(end.received_db, {0, std::hypot(usual.sent.deviation, usual.lost.deviation)}) ||
+         is_below(end.bias, usual.bias) || is_above(end.bias, usual.bias) ||
+         is_above(end.celsius, usual.celsius) || is_above(end.errors, usual.errors) ||
+         is_above(end.neighbours_bad, usual.neighbours) || end.touched.value_or(false);
+}
+
+bool is_module(RepairCause cause) {
+  return cause == RepairCause::weak_transmitter || cause == RepairCause::bad_module;
+}
+
+/// Of a cable that is one part: what would be a module is the cable.
+std::vector<RepairGuess> of_one_part(const std::vector<RepairGuess>& guesses) {
+  std::vector<RepairGuess> left{{RepairCause::damaged_fibre, std::nullopt, 0}};
+  for (const RepairGuess& guess : guesses) {
+    if (guess.cause == RepairCause::damaged_fibre || is_module(guess.cause))
+      left.front().probability += guess.probability;
+    else if (guess.cause != RepairCause::dirty_connector)
+      left.push_back(guess);
+  }
+  return left;
+}
+
 }  // namespace
+
+bool departs_from_usual(const RepairSigns& signs) {
+  const auto flaps = signs.flaps ? std::optional(std::log1p(std::max(0.0, *signs.flaps))) : std::nullopt;
+  return departs(signs.from) || departs(signs.to) || is_above(flaps, Signature{}.flaps);
+}
 
 std::vector<RepairGuess> repair_causes(const RepairSigns& signs) {
   std::vector<RepairGuess> guesses;
   for (const Signature& one : signatures()) guesses.push_back({one.cause, one.at_sender, weigh(signs, one)});
   const double most = std::ranges::max(guesses, {}, &RepairGuess::probability).probability;
+  for (RepairGuess& guess : guesses) guess.probability = std::exp(guess.probability - most);
+  if (signs.one_part) guesses = of_one_part(guesses);
   double sum = 0;
-  for (RepairGuess& guess : guesses) sum += guess.probability = std::exp(guess.probability - most);
+  for (const RepairGuess& guess : guesses) sum += guess.probability;
   for (RepairGuess& guess : guesses) guess.probability /= sum;
   std::ranges::stable_sort(guesses, std::greater(), &RepairGuess::probability);
   return guesses;
@@ -145,9 +185,6 @@ std::vector<RepairGuess> repair_causes(const RepairSigns& signs) {
 
 std::vector<RepairAction> repair_actions(const std::vector<RepairGuess>& guesses) {
   std::vector<RepairAction> actions;
-  const auto is_module = [](RepairCause cause) {
-    return cause == RepairCause::weak_transmitter || cause == RepairCause::bad_module;
-  };
   for (const RepairGuess& guess : guesses) {
     const auto same = std::ranges::find_if(actions, [&](const RepairAction& action) {
       return action.at_sender == guess.at_sender &&

@@ -8,10 +8,15 @@
 
 namespace weft::diagnosis {
 
-/// All causes at all ends, the likeliest first; the probabilities add up to 1. What is not told counts for
-/// none. Constants are judgements from published descriptions of link failures, not fitted to real repairs
+/// All causes at all ends, the likeliest first; the probabilities add up to 1. Of a cable that is one part
+/// with its modules, these are the cable, and nothing is dirty. What is not told counts for none. Constants
+/// are judgements from published descriptions of link failures, not fitted to real repairs
 /// (docs/counters.md#what-to-mend).
 std::vector<RepairGuess> repair_causes(const RepairSigns& signs);
+
+/// Whether any sign is other than at most healthy cables. Where none is, the causes are no more than how
+/// often they happen anywhere.
+bool departs_from_usual(const RepairSigns& signs);
 
 /// Of these, those that share cause and end with an action: "replace the module" is one, whatever in it
 /// broke. The likeliest first.

@@ -103,6 +103,22 @@ TEST(CounterFile, LinesThatCannotBeAreNamedAndTheRestIsUsed) {
   EXPECT_THAT(table->refused.first.at(0), HasSubstr("c.jsonl:2: "));
 }
 
+TEST(CounterFile, LinesBehindAHeaderThatCannotBeReadAreNotTakenForThoseOfTheOneBefore) {
+  const std::string line =
+      "{\"at\":\"2026-11-28T05:00:00Z\",\"port\":\"p1\",\"counters\":{\"frames_in\":1}}\n";
+  const auto head = [](const char* leaf) {
+    return std::string("{\"schema\":\"weft.counters/1\",\"switch\":\"") + leaf + "\"}\n";
+  };
+  for (const char* wrong : {"{\"schema\":\"weft.counters/1\",\"switch\":\"leaf2\",\"at\":\"yesterday\"}\n",
+                            "{\"schema\":\"weft.counters/2\",\"switch\":\"leaf2\"}\n",
+                            "{\"schema\":\"weft.counters/1\",\"switch\":\"le\n"}) {
+    const auto table = read(head("leaf1") + line + wrong + line + head("leaf2") + line);
+    ASSERT_TRUE(table);
+    EXPECT_EQ(table->points(), 2U) << wrong;
+    EXPECT_EQ(table->refused.count, 2U) << wrong;
+  }
+}
+
 TEST(CounterFile, WithoutAReadingOfUseIsAnErrorThatSaysWhy) {
   EXPECT_THAT(read("").error().message, HasSubstr("no reading"));
   EXPECT_THAT(read("{\"schema\":\"weft.counters/2\"}\n").error().message, HasSubstr("weft.counters/1"));

@@ -46,6 +46,17 @@ TEST(NicText, ReadingsPutOneBehindTheOtherAreWindowsOfThePort) {
   EXPECT_EQ(fabric.name_of(counts[0].channel), "leaf1->host1");
 }
 
+TEST(NicText, AModuleThatWasNotReadOnceCutsNoWindow) {
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1}).value();
+  auto second = reading_of(hours(1) + seconds(60), 9);
+  second.reading.module.reset();
+  CounterTable table;
+  ASSERT_TRUE(read_counter_file(
+      fabric, nic_lines("", "boot1", {reading_of(hours(1), 5)}) + nic_lines("", "boot1", {second}), "file",
+      "", hours(2), table));
+  EXPECT_EQ(channel_counts(fabric, table).size(), 1u);
+}
+
 TEST(NicText, APortOfAHostGoesByItsInterface) {
   auto nic = reading_of(hours(1), 5);
   nic.port = "eth2";

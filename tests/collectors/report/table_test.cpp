@@ -72,6 +72,14 @@ TEST(DiagnosisTable, SaysWhatToMendFirstAndElseAndWhatWouldTell) {
                               {RepairCause::damaged_fibre, std::nullopt, 0.3}};
   EXPECT_THAT(diagnosis_table(document, {.columns = 400}),
               HasSubstr("clean the connector at leaf1/p3 and at spine2/p1 (.70), else replace the cable"));
+  document.links[0].repair = {{RepairCause::weak_transmitter, "leaf1/p3", 0.4},
+                              {RepairCause::dirty_connector, "leaf1/p3", 0.3},
+                              {RepairCause::dirty_connector, "spine2/p1", 0.3}};
+  EXPECT_THAT(diagnosis_table(document, {.columns = 400}),
+              HasSubstr("clean the connector at leaf1/p3 and at spine2/p1 (.60), else replace the module"));
+  document.links[0].cause = Cause::corruption;
+  EXPECT_THAT(diagnosis_table(document, {.columns = 400}),
+              HasSubstr("where they grow, clean the connector at leaf1/p3 and"));
 }
 
 TEST(DiagnosisTable, NothingIsReplacedWhereACableIsElsewhereThanTheFileHasIt) {

@@ -73,6 +73,30 @@ TEST(RepairCauses, WithoutPowerNothingIsSure) {
   EXPECT_LT(likeliest(signs).probability, 0.5);
 }
 
+TEST(RepairCauses, ACableThatIsOnePartIsReplacedAndNotCleaned) {
+  auto signs = errors_alone();
+  signs.one_part = true;
+  EXPECT_EQ(likeliest(signs).cause, RepairCause::damaged_fibre);
+  double sum = 0;
+  for (const RepairGuess& guess : repair_causes(signs)) {
+    sum += guess.probability;
+    EXPECT_TRUE(guess.cause == RepairCause::damaged_fibre || guess.cause == RepairCause::shared_component);
+  }
+  EXPECT_NEAR(sum, 1, 1e-9);
+}
+
+TEST(RepairCauses, SignsOfHealthyEndsDoNotDepartFromUsual) {
+  auto signs = errors_alone();
+  EXPECT_TRUE(departs_from_usual(signs));
+  signs.to.errors = 0;
+  EXPECT_FALSE(departs_from_usual(signs));
+  EXPECT_FALSE(departs_from_usual({}));
+  signs.from.sent_db = 3;
+  EXPECT_FALSE(departs_from_usual(signs)) << "more light than peers";
+  signs.from.received_db = -4;
+  EXPECT_TRUE(departs_from_usual(signs));
+}
+
 TEST(RepairCauses, WhatCannotBeSaysNothing) {
   auto signs = errors_alone();
   signs.to.received_db = -std::numeric_limits<double>::infinity();

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "tests/support/captured_host.hpp"
+#include "topology/host/interfaces.hpp"
 #include "topology/host/pcie_tree.hpp"
 
 namespace weft::host {
@@ -40,6 +42,13 @@ TEST_F(HostReader, FindsWhatADgxConsistsOf) {
   ASSERT_EQ(inventory.pcie_switches.size(), 4u);
   for (const auto& found : inventory.pcie_switches) EXPECT_EQ(found.below.size(), 4u) << found.pci;
   EXPECT_EQ(std::ranges::count(inventory.nics, true, &NicInventory::serves), 8);
+}
+
+TEST(Interfaces, HaveNamesThatMayBeShown) {
+  const CapturedHost host;
+  std::filesystem::create_directories(host.root() / "sys/class/net/e\x1b[2J");
+  const auto found = interfaces_of_sysfs(host.root() / "sys");
+  EXPECT_EQ(std::ranges::count(found, "e\\x1b[2J", &NetworkInterface::name), 1);
 }
 
 TEST_F(HostReader, GivesEachGpuTheNicsOfItsOwnSwitch) {

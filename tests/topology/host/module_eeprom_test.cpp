@@ -114,6 +114,35 @@ TEST(ModuleEeprom, AnOsfpTellsEightLanesAndItsDiagnostics) {
   EXPECT_NEAR(state.diagnostics[1].value, 2.5e-8, 1e-15);
 }
 
+TEST(ModuleEeprom, LanesThatTheModuleDoesNotHaveAreNotDark) {
+  FakeModule four = osfp();
+  four.lower[88] = std::byte{0x84};  // its first application: eight lanes of the host, four of the fibre
+  four.put_byte(1, 176, 0x01);
+  EXPECT_THAT(state_of(four).lanes, SizeIs(4));
+  FakeModule breakout = osfp();
+  breakout.lower[88] = std::byte{0x11};
+  breakout.put_byte(1, 176, 0x3F);
+  EXPECT_THAT(state_of(breakout).lanes, SizeIs(6));
+  FakeModule unsupported = osfp();
+  unsupported.put_byte(0, 210, 0xF2);
+  const auto lanes = state_of(unsupported).lanes;
+  ASSERT_THAT(lanes, SizeIs(4));
+  EXPECT_EQ(lanes[1], ModuleLane());
+  FakeModule qsfp = osfp();
+  qsfp.lower[0] = std::byte{0x1E};
+  EXPECT_THAT(state_of(qsfp).lanes, SizeIs(4)) << "its form has no more";
+}
+
+TEST(ModuleEeprom, ACableThatIsFastToItsModulesSaysSo) {
+  FakeModule cable = osfp();
+  EXPECT_FALSE(state_of(cable).aoc);
+  cable.lower[85] = std::byte{4};
+  EXPECT_TRUE(state_of(cable).aoc);
+  FakeModule older = finisar();
+  older.put_byte(0, 130, 0x23);
+  EXPECT_TRUE(state_of(older).aoc);
+}
+
 TEST(ModuleEeprom, PagesThatCannotBeReadLeaveTheirValuesAbsent) {
   FakeModule module = osfp();
   module.upper.erase(0x11);
