@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kColumns = 80;
 constexpr const char* kExamples =
     "  weft counters nic\n"
-    "  weft counters nic eth2 -o json\n"
+    "  weft counters nic -o json > nics.jsonl\n"
     "  weft counters nic --fabric cluster.yaml -o json >> counters.jsonl\n";
 
 std::string this_boot() {

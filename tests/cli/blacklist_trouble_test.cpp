@@ -41,6 +41,7 @@ class BlacklistTrouble : public SlurmStandIn {
     document.fabric = "f";
     document.stamp = {std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()), "test"};
     document.coverage.channels = fabric.channel_count();
+    document.run.sent = 100'000;
     document.sensitivity = {.loss = 0.001, .delay = 1ms, .rate = std::nullopt, .size = std::nullopt};
     for (const int host : bad) {
       const auto name = fmt::format("host{}", host);

@@ -106,6 +106,10 @@ PasteBoard::PasteBoard() {
   const auto folder = folder_.path();
   for (const char* name : {"fabric.yaml", "given.yaml"}) write(folder / name, kFabric);
   write(folder / "ib.yaml", of_gpu_hosts("fabric: ib-a\nkind: infiniband\n"));
+  write(folder / "roce.yaml", of_gpu_hosts("fabric: roce-b\naddresses: {plan: ipv4}\n"));
+  for (const char* name : {"a", "b"})
+    write(folder / fmt::format("{}.yaml", name),
+          fmt::format("fabric: {}\nclos: {{leaves: 2, spines: 2, hosts_per_leaf: 1, link: 400G}}\n", name));
   write(folder / "cluster.yaml", of_gpu_hosts("fabric: gpus\naddresses: {plan: ipv4}\n"));
   write(folder / "site.yaml", "topology: {show: {output: json}}\n");
   write(folder / "job.jsonl", R"({"src":"host1","dst":"host5","bytes":1000000})"
@@ -116,6 +120,17 @@ PasteBoard::PasteBoard() {
                           "a2", "a3", "a4", "a5", "a6", "b1", "b2", "b3", "b4", "b5", "b6"})
     write(folder / run, fmt::format("run {}\n{}", run,
                                     text_of(WEFT_SOURCE_DIR "/tests/fuzz/corpus/recorded_run/nccl_2_13")));
+  std::string times = "file,time\n";
+  for (const char* week : {"last-week", "today"}) {
+    std::filesystem::create_directory(folder / week);
+    for (int run = 1; run <= 3; ++run) {
+      const auto log = fmt::format("{}/{}.log", week, run);
+      write(folder / log, fmt::format("run {}\n{}", log,
+                                      text_of(WEFT_SOURCE_DIR "/tests/fuzz/corpus/recorded_run/nccl_2_13")));
+      times += fmt::format("{},2026-11-{:02}T{:02}:00:00Z\n", log, week[0] == 'l' ? 10 : 20, 6 * run);
+    }
+  }
+  write(folder / "times.csv", times);
   std::filesystem::create_directory(folder / "dumps");
   std::filesystem::copy_file(WEFT_SOURCE_DIR "/tests/fuzz/corpus/cable_record/lldpcli.json",
                              folder / "dumps/leaf1.json");
