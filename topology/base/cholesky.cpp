@@ -10,7 +10,8 @@ void factorise(std::vector<double>& matrix, std::size_t n) {
     for (std::size_t k = 0; k < j; ++k)
       for (std::size_t i = j; i < n; ++i) matrix[i * n + j] -= matrix[i * n + k] * matrix[j * n + k];
     const double pivot = std::sqrt(std::max(matrix[j * n + j], 1e-300));
-    for (std::size_t i = j; i < n; ++i) matrix[i * n + j] /= pivot;
+    matrix[j * n + j] = pivot;
+    for (std::size_t i = j + 1; i < n; ++i) matrix[i * n + j] /= pivot;
   }
 }
 
