@@ -131,6 +131,7 @@ TEST_F(BlacklistTrouble, ACableUnderAPlannedLeafDrainsNothingButItsHostAfterward
       std::chrono::ceil<std::chrono::seconds>(std::chrono::system_clock::now()) + std::chrono::seconds(1),
       "test"};
   document.coverage.channels = make_clos({.leaves = 8, .spines = 4, .hosts_per_leaf = 2})->channel_count();
+  document.run.sent = 100'000;
   document.links.push_back({.link = "host1--leaf1",
                             .from = "host1",
                             .ends = {},
