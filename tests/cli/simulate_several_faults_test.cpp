@@ -78,6 +78,15 @@ TEST(SimulateSeveralFaults, CablesOfASwitchThatAreDownNowAndThenAreNotAllOfItsCa
        .most_wrong = 2});
 }
 
+TEST(SimulateSeveralFaults, CablesBehindOneChannelThatFlapApartAreNotThatChannel) {
+  expect_no_good_name({.fabric = "fabric: f\nclos: {pods: 3, leaves: 1, spines: 1, cores: 2, "
+                                 "hosts_per_leaf: 2, link: 400G}\n",
+                       .faults = {"spine1--core1:loss=100%,on=180ms,off=122ms,from=spine1",
+                                  "spine1--core2:down,on=133ms,off=1379ms,from=spine1"},
+                       .bad = {"spine1--core1", "spine1--core2"},
+                       .most_wrong = 1});
+}
+
 TEST(SimulateSeveralFaults, WhatOtherTrafficToAHostDropsIsNoFaultOfItsCable) {
   const ScratchFile fabric("fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\n");
   const auto outcome =

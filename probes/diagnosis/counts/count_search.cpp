@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -45,6 +46,52 @@ bool shows_even(const CountState& state) {
   }
   std::erase_if(sound, [&](NodeId host) { return faulty.contains(host); });
   return sound.size() >= 3;
+}
+
+/// Rows that lose in bursts on one channel lose as much whichever way they go on: by more deviations than
+/// these, and by more than a factor of two of the odds, they do not.
+constexpr double kDeviations = 5.0;
+constexpr double kUnlike = 0.7;  // ln 2
+constexpr std::size_t kMinRows = 3;
+
+/// Of log odds of a loss, row by row; a row of r runs tells them no better than r events do.
+struct Spread {
+  double n = 0, sum = 0, squares = 0, least = 0;
+  void add(double x, double runs) { ++n, sum += x, squares += x * x, least += 1 / std::max(runs, 1.0); }
+  Spread without(const Spread& some) const {
+    return {n - some.n, sum - some.sum, squares - some.squares, least - some.least};
+  }
+  double mean() const { return sum / n; }
+  double of_mean() const { return std::max(squares / n - mean() * mean(), least / n) / (n - 1); }
+};
+
+/// The rows that a suspect is said to lose in bursts lose unlike shares over another suspect and elsewhere:
+/// then these losses are of what lies behind it rather than its own.
+bool loses_unevenly(const CountState& state, std::uint32_t suspect) {
+  const CountProblem& problem = state.problem();
+  const auto is_shared = [&](std::uint32_t row) {
+    return std::ranges::any_of(problem.suspects_of(row), [&](const auto& other) {
+      return other.index != suspect &&
+             (state.is_faulty(other.index) || state.is_faulty(other.index + state.model().suspects()));
+    });
+  };
+  std::map<std::uint32_t, Spread> over;
+  Spread all;
+  for (const auto& cell : problem.rows_of(suspect)) {
+    if (state.model().burst_weight(cell.index) < 0.5 || is_shared(cell.index)) continue;
+    const double k = problem.beyond_drops(cell.index), n = problem.n[cell.index];
+    const double share = std::log((k + 0.5) / (n - k + 0.5));
+    all.add(share, problem.runs[cell.index]);
+    for (const auto& other : problem.suspects_of(cell.index))
+      if (problem.suspects[other.index].is_channel()) over[other.index].add(share, problem.runs[cell.index]);
+  }
+  return std::ranges::any_of(over, [&](const auto& at) {
+    const Spread& its = at.second;
+    const Spread rest = all.without(its);
+    if (its.n < kMinRows || rest.n < kMinRows) return false;
+    const double apart = std::abs(its.mean() - rest.mean());
+    return apart > kUnlike && apart > kDeviations * std::sqrt(its.of_mean() + rest.of_mean());
+  });
 }
 
 bool is_open(const CountResult& result) {
@@ -98,6 +145,8 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
       suspicion.probability = std::min(suspicion.probability, 1.0 / (1.0 + std::exp(-at->second)));
     const bool unchallenged = exchanges.challenged && !exchanges.challenged->contains(suspicion.suspect);
     if (unchallenged || suspicion.high <= result.background.mean)
+      suspicion.probability = std::min(suspicion.probability, kOpenAtMost);
+    if (suspicion.in_bursts > 0.5 && loses_unevenly(state, suspicion.suspect))
       suspicion.probability = std::min(suspicion.probability, kOpenAtMost);
   }
   if (best_is_even && result.background.mean > tolerated)
