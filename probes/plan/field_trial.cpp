@@ -105,11 +105,12 @@ std::optional<NodeId> FieldTrial::node_at(const IpAddress& address) const {
   return addresses_->node_of(address);
 }
 
-/// A hop at which a port tells the choices before it, or one behind it; else all those that tell together.
+/// A hop tells it alone, or all of them do together.
 bool FieldTrial::tells_path(const Seen& seen) const {
-  const HopRange& deciding = hops_.deciding;
-  if (deciding.first == deciding.last) return !seen.empty() && seen.rbegin()->first >= deciding.last;
-  for (std::uint8_t hop = deciding.first; hop <= deciding.last; ++hop)
+  const TellingHops& telling = hops_.telling;
+  if (std::ranges::any_of(telling.alone, [&](std::uint8_t hop) { return seen.contains(hop); })) return true;
+  if (!telling.together) return false;
+  for (std::uint8_t hop = hops_.asked.first; hop <= hops_.asked.last; ++hop)
     if (!seen.contains(hop)) return false;
   return true;
 }
@@ -174,7 +175,8 @@ std::optional<TrialHops> hops_of_trial(const Fabric& fabric, routing::ShortestPa
   if (!found || found->paths < 2) return std::nullopt;
   // From the switch behind the first, which has no choice of who it is, to the last: the peer's device might
   // know the queue pair.
-  return TrialHops{{2, static_cast<std::uint8_t>(found->all.last - 1), false}, found->deciding};
+  return TrialHops{{2, static_cast<std::uint8_t>(found->all.last - 1), false},
+                   telling_hops(fabric, ways, addresses, pair)};
 }
 
 }  // namespace weft::plan

@@ -11,6 +11,7 @@
 
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/plan/pairs.hpp"
+#include "probes/plan/path_search.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "topology/findings/field_finding.hpp"
 #include "topology/model/addressing.hpp"
@@ -18,8 +19,8 @@
 namespace weft::plan {
 
 struct TrialHops {
-  HopRange asked;     // of switches alone: no packet reaches the peer
-  HopRange deciding;  // as of PairWays
+  HopRange asked;  // of switches alone: no packet reaches the peer
+  TellingHops telling;
 };
 
 class FieldTrial {

@@ -74,17 +74,25 @@ std::vector<std::vector<std::uint64_t>> paths_over(const Fabric& fabric, const L
   return over;
 }
 
+/// Who answers at the end of a channel.
+std::optional<IpAddress> answers_from(const Fabric& fabric, const AddressBook& addresses, ChannelId channel) {
+  const auto address = addresses.address_of(fabric.target(channel));
+  return address ? address : addresses.address_of(fabric.target_node(channel));
+}
+
 /// Whether who answers at the end of these channels tells the whole path.
 bool tells_all(const Fabric& fabric, const AddressBook& addresses, const std::vector<ChannelId>& layer,
                const std::vector<std::uint64_t>& over) {
   std::set<IpAddress> told;
   for (std::size_t c = 0; c < layer.size(); ++c) {
-    auto address = addresses.address_of(fabric.target(layer[c]));
-    if (!address) address = addresses.address_of(fabric.target_node(layer[c]));
+    const auto address = answers_from(fabric, addresses, layer[c]);
     if (over[c] != 1 || !address || !told.insert(*address).second) return false;
   }
   return true;
 }
+
+/// Hop 1 is the first switch, so that the channels of layer i come in at hop i + 2.
+std::uint8_t hop_of(std::size_t layer) { return static_cast<std::uint8_t>(layer + 2); }
 
 std::size_t nodes_into(const Fabric& fabric, const std::vector<ChannelId>& layer) {
   std::set<NodeId> nodes;
@@ -100,7 +108,6 @@ std::optional<PairWays> ways_of_pair(const Fabric& fabric, routing::ShortestPath
   const Layers layers = layers_between(fabric, ways.to(to), from, to);
   if ((layers.empty() && from != to) || layers.size() + 2 > std::numeric_limits<std::uint8_t>::max() - 1u)
     return std::nullopt;
-  // Hop 1 is the first switch, so that the channel of layer i comes in at hop i + 2.
   const auto peer = static_cast<std::uint8_t>(layers.size() + 2);
   PairWays found{1, {peer, peer, true}, {1, peer, true}};
   const auto over = paths_over(fabric, layers, from, to);
@@ -109,13 +116,29 @@ std::optional<PairWays> ways_of_pair(const Fabric& fabric, routing::ShortestPath
     for (const std::uint64_t count : over.front()) paths = capped(paths + count);
   found.paths = static_cast<std::uint32_t>(paths);
   if (paths <= 1) return found;
-  const auto hop = [](std::size_t layer) { return static_cast<std::uint8_t>(layer + 2); };
   for (std::size_t i = 0; i < layers.size(); ++i)
     if (tells_all(fabric, addresses, layers[i], over[i]) && nodes_into(fabric, layers[i]) <= kMaxOpen) {
-      found.deciding = {hop(i), hop(i), false};
+      found.deciding = {hop_of(i), hop_of(i), false};
       return found;
     }
-  found.deciding = {hop(0), hop(layers.size() - 1), false};
+  found.deciding = {hop_of(0), hop_of(layers.size() - 1), false};
+  return found;
+}
+
+TellingHops telling_hops(const Fabric& fabric, routing::ShortestPathCache& ways, const AddressBook& addresses,
+                         const NicPair& pair) {
+  const NodeId from = routing::edge_switch(fabric, pair.src), to = routing::edge_switch(fabric, pair.dst);
+  const Layers layers = layers_between(fabric, ways.to(to), from, to);
+  const auto over = paths_over(fabric, layers, from, to);
+  TellingHops found{{}, true};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (tells_all(fabric, addresses, layers[i], over[i])) found.alone.push_back(hop_of(i));
+    std::set<std::pair<NodeId, IpAddress>> told;  // behind a switch that is known
+    for (const ChannelId channel : layers[i]) {
+      const auto address = answers_from(fabric, addresses, channel);
+      found.together &= address && told.emplace(fabric.source_node(channel), *address).second;
+    }
+  }
   return found;
 }
 

@@ -33,6 +33,15 @@ struct PairWays {
 std::optional<PairWays> ways_of_pair(const Fabric& fabric, routing::ShortestPathCache& ways,
                                      const AddressBook& addresses, const NicPair& pair);
 
+/// The hops whose answer alone tells the whole path of a pair, and whether all answers together do: not where
+/// links side by side lead to a switch that answers from an address of its own.
+struct TellingHops {
+  std::vector<std::uint8_t> alone;  // ascending
+  bool together = false;
+};
+TellingHops telling_hops(const Fabric& fabric, routing::ShortestPathCache& ways, const AddressBook& addresses,
+                         const NicPair& pair);
+
 struct SearchOptions {
   Fraction confidence{0.99};  // that no path is missed where not all of the file are seen
   std::uint64_t seed = 1;

@@ -84,6 +84,12 @@ TEST(PathSearch, ASwitchWithOneAddressForAllItsPortsLeavesLinksSideBySideToTheNe
   by_node[y.value()] = IpAddress(IpAddress::V4{10, 9, 0, 2});
   const AddressBook loopbacks(std::vector<std::optional<IpAddress>>(fabric.ports().size()), by_node);
   EXPECT_EQ(ways_of_pair(fabric, ways, loopbacks, pair)->paths, 2u);
+  const auto by_ports = telling_hops(fabric, ways, exact, pair);
+  EXPECT_EQ(by_ports.alone, std::vector<std::uint8_t>{2});
+  EXPECT_TRUE(by_ports.together);
+  const auto by_switches = telling_hops(fabric, ways, loopbacks, pair);
+  EXPECT_TRUE(by_switches.alone.empty()) << "either link leads to the same answer";
+  EXPECT_FALSE(by_switches.together);
 }
 
 TEST(PathSearch, EndsWhenAllPathsOfTheFileAreSeen) {
