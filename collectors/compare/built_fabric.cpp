@@ -53,6 +53,16 @@ void note_leaf(const Fabric& fabric, NodeId leaf, BuiltFabric& built) {
       fmt::format("{}: {} to hosts, {} up", fabric.name_of(leaf), cables_text(to_hosts), cables_text(up));
 }
 
+/// What a flow may get of its share of all paths, where it wanted what it may on its own: shares are of rates
+/// as built. One that asks for less than its share gets what it asks for.
+double spread_right(const MeasuredRun& run, const MeasuredFlow& flow, double taken, double spread) {
+  constexpr double kAsksForLess = 0.99;
+  const double unit = run.built->host_rate > 0 ? run.line_rate / run.built->host_rate : 0;
+  if (unit > 0 && flow.wanted < kAsksForLess * taken * unit) return std::min(flow.wanted, spread * unit);
+  const double right = flow.wanted * spread / taken;
+  return flow.offered ? std::min(right, std::max(*flow.offered, flow.wanted)) : right;
+}
+
 }  // namespace
 
 BuiltFabric built_fabric(const Fabric& fabric) {
@@ -127,7 +137,8 @@ std::optional<std::vector<double>> spread_evenly(const MeasuredRun& run) {
   }
   std::vector<double> rates;
   for (std::size_t i = 0; i < run.flows.size(); ++i)
-    rates.push_back(run.flows[i].wanted * (taken[i] < kNone ? spread[i] / taken[i] : 1));
+    rates.push_back(taken[i] < kNone ? spread_right(run, run.flows[i], taken[i], spread[i])
+                                     : run.flows[i].wanted);
   return rates;
 }
 
