@@ -30,13 +30,15 @@ constexpr const char* kExamples =
     "      --what-if spares=16\n";
 
 constexpr Index kUsualGpus = 8;  // of a host, where its NICs do not tell
-constexpr double kMaxDays = 3650;
+constexpr double kMinDays = 1.0 / 24, kMaxDays = 3650;
 
 Result<double> days_of(std::string_view text) {
+  if (text.ends_with('d')) text.remove_suffix(1);  // as other times are written
   double days = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), days);
-  if (bad != std::errc() || end != text.data() + text.size() || !(days > 0 && days <= kMaxDays))
-    return fail(ErrorKind::usage, "'{}': expected a number of days, above 0 and at most {}", text, kMaxDays);
+  if (bad != std::errc() || end != text.data() + text.size() || !(days >= kMinDays && days <= kMaxDays))
+    return fail(ErrorKind::usage, "'{}': expected a number of days, an hour (0.042) at least and {} at most",
+                text, kMaxDays);
   return days;
 }
 
@@ -109,6 +111,9 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   request.best_interval = !every;
   if (every) job.checkpoint_every = Hours(*every);
   WEFT_TRY(const auto network, read_option(values, "network-share", parse_percent));
+  if (network && network->value() <= 0.01 && !text_option(values, "network-share")->ends_with('%'))
+    return fail(ErrorKind::usage, "--network-share {0}: is that {0} percent? then write {0}%",
+                *text_option(values, "network-share"));
   if (network) job.network_share = network->value();
   if (!network) guesses.push_back(fmt::format("--network-share {}%", job.network_share * 100));
   WEFT_TRY(request.spares, read_option(values, "spares", index_of));
@@ -117,7 +122,9 @@ Result<void> read_job(const po::variables_map& values, reliability::PlanRequest&
   job.crews = crews.value_or(0);
   if (!crews) request.guesses.emplace_back("--crews as many as are needed");
   if (const auto sweep = text_option(values, "sweep")) {
-    WEFT_TRY(job.sweeps, reliability::parse_sweeps(*sweep, job.sweeps));
+    const auto sweeps = reliability::parse_sweeps(*sweep, job.sweeps);
+    if (!sweeps) return pass_on(sweeps, "--sweep");
+    job.sweeps = *sweeps;
   }
   if (const auto planned = text_option(values, "planned-work")) {
     const auto work = reliability::parse_planned_work(*planned);
@@ -155,7 +162,9 @@ Result<Asked> read_request(const po::variables_map& values) {
   asked.plant = reliability::make_plant(file.fabric, file.domains, per_host);
   WEFT_TRY(const auto scale, read_option(values, "scale", count_of));
   if (scale) {
-    WEFT_TRY(asked.plant, reliability::enlarged(asked.plant, *scale));
+    auto large = reliability::enlarged(asked.plant, *scale);
+    if (!large) return pass_on(large, "--scale");
+    asked.plant = std::move(*large);
   }
   const std::uint64_t hosts = *gpus / per_host + (*gpus % per_host != 0 ? 1 : 0);
   if (hosts > asked.plant.hosts)
@@ -165,6 +174,9 @@ Result<Asked> read_request(const po::variables_map& values) {
                 "form",
                 reliability::counted(*gpus, "GPU"), reliability::counted(hosts, "host"),
                 reliability::counted(per_host, "GPU"), asked.plant.name, asked.plant.hosts, *gpus);
+  if (hosts * per_host != *gpus)
+    print_stderr("note: --job {}: hosts have {} GPUs, so that it is one of {}\n", *gpus, per_host,
+                 hosts * per_host);
   asked.request.job.hosts = static_cast<Index>(hosts);
   WEFT_TRY(const auto days, read_option(values, "days", days_of));
   asked.request.length = Hours(*days * 24);
@@ -189,7 +201,7 @@ void add_job_options(OptionParser& parser) {
           "network-share", po::value<std::string>()->value_name("PERCENT"),
           "of a step, in which it waits for the network (default: 20%, a guess)")(
           "spares", po::value<std::string>()->value_name("N"),
-          "hosts that stay idle (default: as few as .999 of restarts at full size need)")(
+          "hosts that stay idle, in all (default: as few as .999 of restarts at full size need)")(
           "spare-start", po::value<std::string>()->value_name("TIME"),
           "more, for a restart with a cold spare (default: 0s, warm spares, a guess)")(
           "shortage", po::value<std::string>()->value_name("wait|shrink"),
@@ -235,7 +247,11 @@ OptionParser plan_options() {
       "How many spares: the first line says how many give .999 of restarts at full size; the table has more "
       "and fewer. Where: below that table, in each leaf group, pod and rail. How often to sweep: the line "
       "that "
-      "begins so. What to improve: the table '10 % less of', the best first.",
+      "begins so. What to improve: the table '10 % less of', the best first.\n"
+      "Failures that come together (a power feed, a firmware) are domains of the fabric file, as\n"
+      "  domains: [{name: feed1, kind: power, members: ['host[1-32]'], events: 1,\n"
+      "             exposure: 365d, share: 100%, repair: 4h}]\n"
+      "(share: of the members that each event hits).",
       kExamples);
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric")(
       "job", po::value<std::string>()->value_name("GPUS"), "GPUs of the job")(
@@ -245,7 +261,7 @@ OptionParser plan_options() {
       "what fails how often (weft.rates/1; default: published)")(
       "days", po::value<std::string>()->value_name("N")->default_value("54"), "for how long")(
       "scale", po::value<std::string>()->value_name("GPUS"),
-      "as if the fabric had so many GPUs, more of the same form");
+      "as if the fabric had so many GPUs, more of the same form; --job stays as it is");
   add_job_options(parser);
   parser.options(Group::how_much)
       .add_options()("what-if", po::value<std::vector<std::string>>()->composing()->value_name("CHANGE"),

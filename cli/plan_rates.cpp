@@ -93,6 +93,9 @@ Result<void> print_rates(const po::variables_map& values) {
                 "which rates? --published prints those that were published, --from FILE what a watcher saw");
   WEFT_TRY(const auto since, read_option(values, "since", files::parse_span));
   if (values.count("published")) {
+    if (!values["since"].defaulted() || values.count("fabric"))
+      return fail(ErrorKind::usage,
+                  "--since and --fabric go with --from FILE: what was published is of one time");
     fmt::print("{}", files::rates_text(files::published_rates(), stamp_now()));
     return {};
   }
@@ -121,6 +124,8 @@ int print_check(const std::vector<reliability::CheckRow>& rows, const reliabilit
     return kExitUnknown;
   }
   print_wrapped(
+      "A watcher of the fabric does not see failures of GPUs, NICs and software: these are not checked.");
+  print_wrapped(
       fmt::format("{} of {} classes came outside their 95 % interval, in {:.3g} days that were watched.",
                   outside, rows.size(), seen.watched.count() / 24));
   fmt::print("{}", table.text(terminal_columns(), 2));
@@ -144,7 +149,8 @@ Result<int> check(const po::variables_map& values) {
 }
 
 void add_place_options(po::options_description& options) {
-  options.add_options()("from", po::value<std::string>()->value_name("FILE"), "the database of a watcher")(
+  options.add_options()("from", po::value<std::string>()->value_name("FILE"),
+                        "the database of a watcher: watch.db in its --state folder")(
       "fabric", po::value<std::string>()->value_name("FABRIC.yaml"),
       "the fabric that it watched (default: as the database keeps it)");
 }
@@ -162,7 +168,12 @@ OptionParser plan_rates_options() {
       "Writes a file of rates (weft.rates/1) for weft plan: events of each class of parts and "
       "the exposure that they were seen in, repair times, and what a failure does. Of a watcher's "
       "incidents only time in which it watched counts. What nobody measured is listed under "
-      "guesses.",
+      "guesses.\n"
+      "To make it a site's own, change origin (the site's name), is_own (true) and the classes: events among "
+      "parts, each watched for a time; stops, slows and silent are the shares of the failures that stop the "
+      "job, slow it until somebody finds them (--find-slow), or slow it until a sweep or an agent does; they "
+      "add up to 1, and slow_to is the rate that is left. A class with the published numbers still counts as "
+      "published.",
       kExamples);
   parser.options().add_options()("published", "of Llama 3's training, with sources");
   add_place_options(parser.options());

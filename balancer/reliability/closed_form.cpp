@@ -3,27 +3,74 @@
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
-
-#include "balancer/reliability/draw.hpp"
+#include <complex>
+#include <numbers>
 
 namespace weft::reliability {
 namespace {
 
-constexpr std::size_t kDraws = 20'000;  // the ends of the interval move by about half a per cent
+/// The distribution of a sum of counts from its characteristic function, by the inverse discrete Fourier
+/// transform over a window that holds all but a few millionths of it.
+class CountSum {
+ public:
+  explicit CountSum(const std::vector<CountSource>& sources) {
+    double variance = 0;
+    for (const CountSource& each : sources)
+      mean_ += each.events * each.share, variance += each.events * each.share * (1 + each.share);
+    const double deviation = std::sqrt(variance);
+    first_ = std::max(std::floor(mean_ - kWindow * deviation), 0.0);
+    points_ = 2 * std::ceil(kWindow * deviation) + 41;
+    const auto terms = static_cast<std::size_t>(std::min(points_ / 2, kMaxTerms));
+    for (std::size_t j = 1; j <= terms; ++j) {
+      values_.push_back(characteristic(sources, angle(j)));
+      if (std::abs(values_.back()) < kNothing) break;
+    }
+  }
 
-/// Ascending.
-std::vector<std::uint64_t> drawn_counts(const std::vector<CountSource>& sources, std::uint64_t seed) {
-  Stream stream({seed, 0xF0CA57});
-  std::vector<std::uint64_t> counts(kDraws, 0);
-  for (const CountSource& each : sources)
-    for (std::uint64_t& count : counts) count += stream.poisson(stream.gamma(each.events) * each.share);
-  std::ranges::sort(counts);
-  return counts;
-}
+  /// The least k with P(X <= k) >= share.
+  std::uint64_t quantile(double share) const {
+    double low = 0, high = points_ - 1;
+    while (low < high) {
+      const double middle = std::floor((low + high) / 2);
+      at_most(middle) >= share ? high = middle : low = middle + 1;
+    }
+    constexpr double kLargest = 1e18;
+    return static_cast<std::uint64_t>(std::min(first_ + low, kLargest));
+  }
 
-std::uint64_t at_share(const std::vector<std::uint64_t>& counts, double share) {
-  return counts[static_cast<std::size_t>(share * static_cast<double>(counts.size()))];
-}
+ private:
+  static constexpr double kWindow = 20;  // standard deviations; a count may be as skewed as an exponential
+  static constexpr double kMaxTerms = 1e5, kNothing = 1e-10;
+
+  double angle(std::size_t j) const { return 2 * std::numbers::pi * static_cast<double>(j) / points_; }
+
+  /// The product of (1 + s (1 - e^(it)))^(-r), of a count of mean r s that is Poisson with a rate from
+  /// Gamma(r); counted from the window's first.
+  std::complex<double> characteristic(const std::vector<CountSource>& sources, double t) const {
+    double log_size = 0, phase = -t * first_;
+    const double half = std::sin(t / 2);
+    for (const CountSource& each : sources) {
+      const double x = each.share * 2 * half * half, y = -each.share * std::sin(t);
+      log_size -= each.events / 2 * std::log1p(x * (2 + x) + y * y);
+      phase -= each.events * std::atan2(y, 1 + x);
+    }
+    return std::polar(std::exp(log_size), phase);
+  }
+
+  /// P(X <= first + k).
+  double at_most(double k) const {
+    double sum = k + 1;
+    for (std::size_t j = 1; j <= values_.size(); ++j) {
+      const double half = angle(j) / 2;
+      sum += 2 * (values_[j - 1] * std::polar(1.0, -half * k)).real() * std::sin(half * (k + 1)) /
+             std::sin(half);
+    }
+    return sum / points_;
+  }
+
+  double mean_ = 0, first_ = 0, points_ = 1;  // the window
+  std::vector<std::complex<double>> values_;  // of the characteristic function, at angle(1), angle(2), ...
+};
 
 }  // namespace
 
@@ -67,15 +114,15 @@ double rate_at_most(double events, Hours exposure) {
   return boost::math::gamma_p_inv(events + 1, kSure) / exposure.count();
 }
 
-CountForecast forecast_count(const std::vector<CountSource>& sources, std::uint64_t seed) {
-  const auto counts = drawn_counts(sources, seed);
-  CountForecast forecast{.low = at_share(counts, 0.025), .high = at_share(counts, 0.975)};
+CountForecast forecast_count(const std::vector<CountSource>& sources) {
+  const CountSum sum(sources);
+  CountForecast forecast{.low = sum.quantile(0.025), .high = sum.quantile(0.975)};
   for (const CountSource& each : sources) forecast.mean += each.events * each.share;
   return forecast;
 }
 
-std::uint64_t count_quantile(const std::vector<CountSource>& sources, double share, std::uint64_t seed) {
-  return at_share(drawn_counts(sources, seed), share);
+std::uint64_t count_quantile(const std::vector<CountSource>& sources, double share) {
+  return CountSum(sources).quantile(share);
 }
 
 }  // namespace weft::reliability

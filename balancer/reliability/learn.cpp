@@ -193,7 +193,7 @@ std::vector<CheckRow> check_plan(const KeptPlan& plan, const Fabric& fabric, con
     if (std::ranges::find(kSeenClasses, part) == kSeenClasses.end()) continue;
     CountSource source = each.failures;
     source.share *= seen.watched / plan.length;
-    CheckRow row{.cause = each.cause, .forecast = forecast_count({source}, 1)};
+    CheckRow row{.cause = each.cause, .forecast = forecast_count({source})};
     row.came = counted.classes[each.cause].events;
     row.inside = row.came >= row.forecast.low && row.came <= row.forecast.high;
     rows.push_back(row);

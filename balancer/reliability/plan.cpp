@@ -202,12 +202,13 @@ std::vector<Outcome> Planner::run_all(const HistorySource& source, const std::ve
   return outcomes;
 }
 
-/// Daly's, for failures as often as `job` has them.
+/// Daly's, for failures as often as `job` has them. Of none that are left: as long as the plan.
 Hours Planner::interval_of(const Job& job) const {
   double failures = 0, left = 0;
   for (const CauseForecast& each : plan_.causes)
     failures += each.interruptions.mean, left += each.interruptions.mean * job.rate_factor[each.cause];
-  const double longer = left > 0 ? failures / left : 1;
+  constexpr double kNever = 1e12;  // times as long
+  const double longer = failures <= 0 ? 1 : left > 0 ? failures / left : kNever;
   const Hours daly = daly_interval(job.checkpoint_cost, plan_.mean_to_failure * longer);
   return std::clamp(daly, Hours(1.0 / 3600), request_.length);
 }
@@ -343,7 +344,7 @@ Result<Plan> Planner::make() {
   plan_.guesses = request_.guesses;
   plan_.unknown_parts = source_.unknown_parts();
   for (const files::ClassRates& each : rates_.classes)
-    for (const std::string& guess : each.guesses)
+    for (const std::string& guess : plant_.count(each.part) > 0 ? each.guesses : std::vector<std::string>())
       plan_.guesses.push_back(fmt::format("{} of {}", guess, plural(each.part)));
   for (const PartClass part : files::kPartClasses)
     if (rates_.find(part) == nullptr && plant_.count(part) > 0)

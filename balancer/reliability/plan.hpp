@@ -26,6 +26,8 @@ std::string_view what_if_keys();
 Result<Sweeps> parse_sweeps(std::string_view text, Sweeps sweeps);
 /// "30d,4h,16": every 30 days the next 16 hosts are out for 4 hours.
 Result<PlannedWork> parse_planned_work(std::string_view text);
+/// To about three digits, in the unit that people say: "6.84 d", "4 h".
+std::string time_text(Hours time);
 std::string planned_text(const PlannedWork& planned);
 /// Error (usage): sweeps take all of the time.
 Result<void> check_sweep_cost(const Sweeps& sweeps);
@@ -59,6 +61,7 @@ struct CauseForecast {
   bool unseen = false;      // no event of it was counted
   bool guessed = false;
   bool borrowed = false;  // its events are of another site, though the other rates are of this one
+  bool edited = false;    // its events are not those published, though the other rates are
 };
 
 struct SpareStep {

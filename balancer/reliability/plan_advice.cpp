@@ -176,7 +176,7 @@ void Planner::note_shelf() {
     if (sources.empty()) return;
     double mean = 0;
     for (const CountSource& each : sources) mean += each.events * each.share;
-    const auto parts = count_quantile(sources, kOnShelf, request_.seed);
+    const auto parts = count_quantile(sources, kOnShelf);
     plan_.shelf.push_back(
         {what, mean * each_has, static_cast<std::uint64_t>(static_cast<double>(parts) * each_has)});
   };

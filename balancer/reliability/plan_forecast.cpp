@@ -14,6 +14,14 @@ constexpr double kYear = 8766;     // hours
 constexpr double kErrors = 3;      // standard errors, and
 constexpr double kVisible = 0.01;  // of the share, from which on a simulation is believed against a formula
 
+/// The count of another site, taken over.
+bool is_as_published(const files::ClassRates& rates) {
+  const auto published = files::published_rates();
+  const files::ClassRates* same = published.find(rates.part);
+  return same != nullptr && same->events == rates.events && same->parts == rates.parts &&
+         same->time == rates.time;
+}
+
 }  // namespace
 
 /// A host that goes on without its NICs at that leaf is not stopped by it.
@@ -86,18 +94,21 @@ void Planner::forecast() {
     const CountSource stopping{source.events, source.share * share};
     plan_.causes.push_back({.cause = cause,
                             .source = source,
-                            .failures = forecast_count({source}, request_.seed),
-                            .interruptions = forecast_count({stopping}, request_.seed),
+                            .failures = forecast_count({source}),
+                            .interruptions = forecast_count({stopping}),
                             .stopping = share,
                             .rate_at_most = rate_at_most(each.events, each.exposure()) * kYear,
                             .unseen = each.events <= 0,
                             .guessed = !each.guesses.empty(),
-                            .borrowed = rates_.is_own && std::ranges::count(each.guesses, "events") > 0});
+                            .borrowed = rates_.is_own && (std::ranges::count(each.guesses, "events") > 0 ||
+                                                          is_as_published(each)),
+                            .edited = !rates_.is_own && rates_.origin == files::published_rates().origin &&
+                                      !is_as_published(each)});
     all.push_back(stopping);
   }
   forecast_domains();
   all.insert(all.end(), domains_.begin(), domains_.end());
-  plan_.interruptions = forecast_count(all, request_.seed);
+  plan_.interruptions = forecast_count(all);
   plan_.mean_to_failure = request_.length / std::max(plan_.interruptions.mean, 1e-9);
 }
 
@@ -126,8 +137,9 @@ void Planner::forecast_domains() {
   if (failures.empty()) return;
   CauseForecast& made = plan_.causes.emplace_back();
   made.cause = kDomainCause;
-  made.failures = forecast_count(failures, request_.seed);
-  made.interruptions = forecast_count(domains_, request_.seed);
+  made.unseen = std::ranges::all_of(plant_.domains, [](const Domain& each) { return each.events <= 0; });
+  made.failures = forecast_count(failures);
+  made.interruptions = forecast_count(domains_);
   for (const CountSource& each : failures) made.source.events += each.events;
   made.source.share = made.failures.mean / made.source.events;
   made.stopping = made.interruptions.mean / source_.expected_of(kDomainCause, request_.length);
@@ -162,10 +174,10 @@ void Planner::note_interruptions(const std::vector<Outcome>& outcomes) {
       sources = domains_;
       for (CountSource& source : sources) source.share *= ready * factor;
     }
-    each.interruptions = forecast_count(sources, request_.seed);
+    each.interruptions = forecast_count(sources);
     all.insert(all.end(), sources.begin(), sources.end());
   }
-  if (differs) plan_.interruptions = forecast_count(all, request_.seed);
+  if (differs) plan_.interruptions = forecast_count(all);
 }
 
 }  // namespace weft::reliability

@@ -25,18 +25,18 @@ std::string grouped(std::uint64_t number) {
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 std::string agents_text() { return sweeps_text({.policy = SweepPolicy::agents}); }
 
-/// To about three digits, in the unit that people say.
-std::string time_text(Hours time) {
-  const double hours = time.count();
-  if (hours >= 48) return fmt::format("{:.3g} d", hours / 24);
-  if (hours >= 1) return fmt::format("{:.3g} h", hours);
-  if (hours >= 1.0 / 60) return fmt::format("{:.3g} min", hours * 60);
-  return fmt::format("{:.3g} s", hours * 3600);
-}
+/// The share of all restarts that the plan asks for, and of which the first line speaks.
+constexpr double kUsual = 0.999;
 
 /// Without a restart too few hosts there is a bound, no figure.
 std::string kept_text(const Plan& plan) {
   if (plan.restarts == 0) return fmt::format("no restart in {} histories", plan.histories);
+  const auto is_enough = [&](const SpareStep& each) {
+    return each.asked == kUsual && each.spares && *each.spares <= plan.job.spares;
+  };
+  if (plan.kept < kUsual && std::ranges::any_of(plan.steps, is_enough))
+    return fmt::format("{:.5f} of restarts at full size in {} histories, {} in the more that spares took",
+                       plan.kept, plan.histories, kUsual);
   if (plan.kept < 1) return fmt::format("{:.5f} of restarts at full size", plan.kept);
   constexpr double kRuleOfThree = 3;  // none of n: fewer than 3 / n, 95 %
   return fmt::format("more than {:.5f} of restarts at full size",
@@ -46,18 +46,20 @@ std::string kept_text(const Plan& plan) {
 std::string spares_text(const Plan& plan) {
   std::string text = counted(plan.job.spares, "spare host");
   for (const SpareStep& each : plan.steps)
-    if (each.asked == 0.999 && each.spares && *each.spares > plan.job.spares)
+    if (each.asked == kUsual && each.spares && *each.spares > plan.job.spares)
       text += fmt::format(" of the {} that .999 needs", *each.spares);
   return text;
 }
 
 std::string causes_text(const Plan& plan, std::size_t columns) {
-  TextTable table({{"cause"}, {"interruptions", true}, {"95 %", true}, {"failures", true}, {"known by"}});
+  TextTable table(
+      {{"cause"}, {"interruptions", true}, {"95 %", true}, {"failures in all", true}, {"known by"}});
   for (const CauseForecast& each : plan.causes)
     table.add({std::string(cause_name(each.cause)), fmt::format("{:.1f}", each.interruptions.mean),
                fmt::format("{} to {}", each.interruptions.low, each.interruptions.high),
                fmt::format("{:.1f}", each.failures.mean),
                each.borrowed  ? "another site"
+               : each.edited  ? "this file"
                : each.unseen  ? "none was seen"
                : each.guessed ? "a guess in part"
                               : "counts"});
@@ -86,13 +88,13 @@ std::string spent_text(const Plan& plan, std::size_t columns) {
 std::string steps_text(const Plan& plan, std::size_t columns) {
   TextTable table({{"restarts at full size", true}, {"spares", true}, {"if hosts failed one by one", true}});
   for (const SpareStep& each : plan.steps)
-    table.add({fmt::format("{}", each.asked), each.spares ? std::to_string(*each.spares) : "too few restarts",
+    table.add({fmt::format("{}", each.asked), each.spares ? std::to_string(*each.spares) : "more --histories",
                std::to_string(each.independent)});
   std::string text = table.text(columns, 2);
   const Index room = plan.plant_hosts - plan.job.hosts;
   std::string has;
   for (const SpareStep& each : plan.steps)
-    if (each.spares && *each.spares > room && *each.spares < plan.plant_hosts) {
+    if (each.asked >= kUsual && each.spares && *each.spares > room && *each.spares < plan.plant_hosts) {
       const auto hosts = std::uint64_t{plan.plant_hosts} - *each.spares;
       has = fmt::format("; with {} for {} it holds a job of about {} GPUs", *each.spares, each.asked,
                         grouped(hosts * (plan.gpus / plan.job.hosts)));
@@ -116,13 +118,18 @@ std::string where_text(const Plan& plan, std::size_t columns) {
   for (const WhereRow& row : plan.where) {
     std::vector<std::string> cells{row.kind, std::to_string(row.groups), span_text(row.hosts),
                                    span_text(row.spares)};
-    for (const auto& each : row.of_step) cells.push_back(each ? span_text(*each) : "-");
+    for (const auto& each : row.of_step) cells.push_back(each ? span_text(*each) : "no room");
     table.add(std::move(cells));
   }
   std::string text = "Where: nowhere, there are no spares";
   const Index apart = plan.job.spares > 0 ? plan.job.pool() / plan.job.spares : 0;
   if (apart > 0) text = "Where: spread over the leaf groups";
-  if (apart > 1) text += fmt::format(", at most one spare in every {} hosts", apart);
+  for (const WhereRow& row : plan.where)
+    if (row.kind == "leaf group" && apart > 0)
+      text += row.spares.most > 1 ? fmt::format(", {} in each of the {}", span_text(row.spares), row.groups)
+              : plan.job.spares == row.groups
+                  ? fmt::format(", one in each of the {}", row.groups)
+                  : fmt::format(", one in each of {} of the {}", plan.job.spares, row.groups);
   if (plan.largest_group > 1)
     text += fmt::format("; one switch or domain takes {} hosts away at once", plan.largest_group);
   if (plan.job.planned.every > Hours(0)) text += "; by planned work " + planned_text(plan.job.planned);
@@ -161,11 +168,12 @@ std::string closed_text(const Plan& plan, std::size_t columns) {
           time_text(plan.mean_to_failure), time_text(plan.job.checkpoint_every), time_text(plan.young),
           time_text(plan.daly), plan.hosts_out),
       0, columns);
-  if (plan.sweep_every)
+  if (plan.sweep_every && plan.sweeps.empty())
     text += wrapped(fmt::format("A sweep every {} balances its cost against what is silent.",
                                 time_text(*plan.sweep_every)),
                     0, columns);
-  for (const std::string& each : plan.differs) text += wrapped("They differ: " + each + ".", 2, columns, 2);
+  for (const std::string& each : plan.differs)
+    text += wrapped("Forms and simulation differ: " + each + ".", 2, columns, 2);
   return text;
 }
 
@@ -187,7 +195,7 @@ std::string silent_text(const Plan& plan) {
 
 std::string sweeps_rows(const Plan& plan, std::size_t columns) {
   if (plan.sweeps.empty()) return wrapped(silent_text(plan), 0, columns);
-  TextTable table({{"sweeps"}, {"effective", true}, {"cost", true}, {"undetected", true}});
+  TextTable table({{"sweeps"}, {"effective", true}, {"cost", true}, {"undetected in all", true}});
   for (const SweepRow& each : plan.sweeps)
     table.add({each.policy, fmt::format("{:.2f} %", each.effective * 100),
                fmt::format("{:.2f} %", each.cost * 100), time_text(each.undetected)});
@@ -200,12 +208,27 @@ std::string sweeps_rows(const Plan& plan, std::size_t columns) {
 
 std::string gains_text(const char* title, const std::vector<Gain>& gains, std::size_t most,
                        std::size_t columns) {
-  TextTable table({{title}, {"gain of the time", true}, {"95 %", true}, {"unpaired +-", true}});
+  TextTable table({{title}, {"gain of the time", true}, {"95 %", true}, {""}});
   for (std::size_t i = 0; i < std::min(most, gains.size()); ++i)
     table.add({gains[i].what, fmt::format("{:+.3f} %", gains[i].gain * 100),
                fmt::format("{:+.3f} to {:+.3f}", gains[i].low * 100, gains[i].high * 100),
-               fmt::format("{:.3f}", gains[i].unpaired * 100)});
+               gains[i].low == 0 && gains[i].high == 0 ? "changes nothing here"
+               : gains[i].low < 0 && gains[i].high > 0 ? "may be none"
+                                                       : ""});
   return table.text(columns, 2);
+}
+
+/// Looking for what is silent is in no row of what fails less.
+std::string sweeps_gain_text(const Plan& plan, std::size_t columns) {
+  const auto now = std::ranges::find(plan.sweeps, sweeps_text(plan.job.sweeps), &SweepRow::policy);
+  const auto best = std::ranges::max_element(plan.sweeps, {}, &SweepRow::effective);
+  if (now == plan.sweeps.end() || best == now || plan.improvements.empty()) return {};
+  const double gain = best->effective - now->effective;
+  if (gain <= plan.improvements.front().gain) return {};
+  return wrapped(fmt::format("More than any of these gains what finds silent failures: {} instead of {}, "
+                             "{:+.3f} % of the time.",
+                             best->policy, now->policy, gain * 100),
+                 0, columns);
 }
 
 std::string parts_text(const Plan& plan, std::size_t columns) {
@@ -225,14 +248,24 @@ std::string parts_text(const Plan& plan, std::size_t columns) {
 
 }  // namespace
 
+std::string time_text(Hours time) {
+  const double hours = time.count();
+  if (hours >= 48) return fmt::format("{:.3g} d", hours / 24);
+  if (hours >= 1) return fmt::format("{:.3g} h", hours);
+  if (hours >= 1.0 / 60) return fmt::format("{:.3g} min", hours * 60);
+  return fmt::format("{:.3g} s", hours * 3600);
+}
+
 std::string plan_sentence(const Plan& plan) {
-  std::vector<std::string_view> borrowed;
+  std::vector<std::string_view> borrowed, edited;
   for (const auto& each : plan.causes)
-    if (each.borrowed) borrowed.push_back(files::plural(files::kPartClasses[each.cause]));
+    if (each.borrowed || each.edited)
+      (each.borrowed ? borrowed : edited).push_back(files::plural(files::kPartClasses[each.cause]));
   std::string origin = plan.is_own ? fmt::format("Rates of {}", plan.origin)
                                    : fmt::format("Rates are {}, not this site's", plan.origin);
   if (!borrowed.empty())
     origin += fmt::format(", but those of {} are not this site's", fmt::join(borrowed, ", "));
+  if (!edited.empty()) origin += fmt::format(", but those of {} are the file's own", fmt::join(edited, ", "));
   const double mean = plan.interruptions.mean;
   const auto interruptions =
       mean < 9.95 ? fmt::format("{:.1f}", mean) : grouped(static_cast<std::uint64_t>(std::llround(mean)));
@@ -266,8 +299,13 @@ std::string plan_table(const Plan& plan, std::size_t columns) {
       where_text(plan, columns) + "\n" + offenders_text(plan, columns) + closed_text(plan, columns) + "\n";
   text += sweeps_rows(plan, columns) + "\n" + parts_text(plan, columns) + "\n";
   text += gains_text("10 % less of", plan.improvements, kMaxImprovements, columns);
+  text += sweeps_gain_text(plan, columns);
   if (!plan.what_ifs.empty())
-    text += "\n" + gains_text("what if", plan.what_ifs, plan.what_ifs.size(), columns);
+    text += "\n" + gains_text("what if", plan.what_ifs, plan.what_ifs.size(), columns) +
+            wrapped(fmt::format(
+                        "Each keeps {}: how many a change needs is told where it is an option of the plan.",
+                        counted(plan.job.spares, "spare host")),
+                    0, columns);
   if (plan.unknown_parts > 0)
     text +=
         "\n" + wrapped(fmt::format("Of the parts that the rates know by name {} are not of this fabric: they "

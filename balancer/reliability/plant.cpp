@@ -274,6 +274,9 @@ Plant make_plant(const Fabric& fabric, const std::vector<FailureDomain>& domains
 
 Result<Plant> enlarged(const Plant& plant, std::uint64_t gpus) {
   if (plant.gpus() == 0) return fail(ErrorKind::invalid_input, "{}: the fabric has no hosts", plant.name);
+  if (gpus < plant.gpus())
+    return fail(ErrorKind::usage, "a fabric of {} GPUs: {} has {} already, and can only be enlarged", gpus,
+                plant.name, plant.gpus());
   const std::uint64_t copies = (gpus + plant.gpus() - 1) / plant.gpus();
   if (gpus > kMaxGpus || copies * plant.gpus() > kMaxGpus + plant.gpus())
     return fail(ErrorKind::usage, "a fabric of {} GPUs: expected {} at most", gpus, kMaxGpus);

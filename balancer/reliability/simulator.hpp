@@ -84,7 +84,7 @@ class Simulator {
     Place place;
     double factor;  // of the time that its share of a step takes (StepTime)
     Hours since, repair;
-    bool silent, active;
+    bool silent, active, is_queued = false;  // in the events, to be found again
   };
 
   void reset(const History& history);

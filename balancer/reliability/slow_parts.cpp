@@ -61,7 +61,10 @@ void Simulator::find(Index index) {
     update_speed();
     return stop_planned();
   }
-  if (!may_drain(what.place)) return events_.push({now_ + kAskAgain, Kind::found, index});
+  if (!may_drain(what.place)) {
+    slow_[index].is_queued = true;
+    return events_.push({now_ + kAskAgain, Kind::found, index});
+  }
   if (what.place.kind == Kind::host) {
     ++drained_;
     is_drained_[what.place.at] = true;
@@ -75,7 +78,7 @@ void Simulator::find(Index index) {
 void Simulator::find_silent() {
   const auto active = active_;
   for (const Index each : active)
-    if (slow_[each].silent) find(each);
+    if (slow_[each].silent && !slow_[each].is_queued) find(each);
 }
 
 void Simulator::sweep() {

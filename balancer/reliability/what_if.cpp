@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "balancer/reliability/plan.hpp"
@@ -11,9 +12,10 @@ namespace {
 
 constexpr std::string_view kKnown =
     "detect=TIME, restart=TIME, spare-start=TIME, checkpoint=TIME, checkpoint-cost=TIME, find-slow=TIME, "
-    "sweep-cost=TIME, agent-delay=TIME, network-share=PERCENT, spares=N, crews=N, repair=PERCENT, "
-    "planned-work=EVERY,LENGTH,HOSTS, "
-    "CLASS=PERCENT (its failures: gpu, host, nic, host_cable, switch_cable, leaf, spine, core, software, "
+    "sweep-cost=TIME, agent-delay=TIME, network-share=PERCENT%, spares=N (in all), crews=N, "
+    "planned-work=EVERY,LENGTH,HOSTS, repair=PERCENT% (of the times now), "
+    "CLASS=PERCENT% (of its failures now: gpu, host, nic, host_cable, switch_cable, leaf, spine, core, "
+    "software, "
     "domain), sweep=never|restart|agents|TIME, dual-leaf, without-rail, shrink, wait";
 
 Result<void> set_time(Hours& place, std::string_view value) {
@@ -48,9 +50,27 @@ Result<void> set_sweep_cost(Sweeps& sweeps, std::string_view value) {
   return check_sweep_cost(sweeps);
 }
 
+/// What is left of it. 3 would be three times as much to one, 3 % to another.
 Result<double> share_of(std::string_view value) {
-  WEFT_TRY(const auto share, parse_percent(value));
-  return share.value();
+  const auto share = parse_percent(value);
+  if (!share || !value.ends_with('%'))
+    return fail(
+        ErrorKind::usage,
+        "'{}': expected what is left of it, 0% to 100%, with its sign; for more failures change their events "
+        "in a file of rates",
+        value);
+  return share->value();
+}
+
+Result<void> not_known(std::string_view word) {
+  constexpr std::array<std::string_view, 28> kWords{
+      "detect",     "restart",      "spare-start", "checkpoint",    "checkpoint-cost", "find-slow",
+      "sweep-cost", "spares",       "agent-delay", "network-share", "crews",           "repair",
+      "gpu",        "planned-work", "host",        "nic",           "host_cable",      "switch_cable",
+      "leaf",       "spine",        "core",        "software",      "domain",          "sweep",
+      "dual-leaf",  "without-rail", "shrink",      "wait"};
+  return fail(ErrorKind::usage, "no such change (weft plan --help lists them under --what-if){}",
+              did_you_mean(word, kWords));
 }
 
 std::optional<std::size_t> cause_named(std::string_view word) {
@@ -67,7 +87,7 @@ Result<void> set_word(Job& job, std::string_view word) {
   else if (word == "shrink" || word == "wait")
     job.shortage = word == "wait" ? Shortage::wait : Shortage::shrink;
   else
-    return fail(ErrorKind::usage, "expected one of {}", kKnown);
+    return not_known(word);
   return {};
 }
 
@@ -100,7 +120,7 @@ Result<void> set_value(Job& job, std::string_view key, std::string_view value) {
     return {};
   }
   const auto cause = cause_named(key);
-  if (!cause) return fail(ErrorKind::usage, "expected one of {}", kKnown);
+  if (!cause) return not_known(key);
   WEFT_TRY(job.rate_factor[*cause], share_of(value));
   return {};
 }
@@ -157,11 +177,11 @@ std::string_view what_if_keys() { return kKnown; }
 std::string sweeps_text(const Sweeps& sweeps) {
   switch (sweeps.policy) {
     case SweepPolicy::before_job:
-      return "before the job";
+      return "before the job alone";
     case SweepPolicy::at_restart:
       return "at each restart";
     case SweepPolicy::every:
-      return fmt::format("every {:.3g} h", sweeps.every.count());
+      return fmt::format("every {}", time_text(sweeps.every));
     case SweepPolicy::agents:
       return "standing agents";
   }

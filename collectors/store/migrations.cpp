@@ -138,6 +138,9 @@ Result<void> migrate(Database& database, const Schema& schema, std::int64_t vers
 
 Result<void> check_version(Database& database, const Schema& schema) {
   WEFT_TRY(const auto version, version_of(database, schema));
+  if (version == 0)
+    return fail(ErrorKind::invalid_input, "{}: nothing was ever written there: '{}' makes such a database",
+                database.path().string(), schema.owner);
   if (version < schema.newest())
     return fail(ErrorKind::conflict,
                 "{}: it is of version {}, and this weft reads version {}: '{}' migrates it",

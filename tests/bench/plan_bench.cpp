@@ -263,7 +263,7 @@ void coverage(Figures& figures) {
                                             [](const Failure& each) { return std::size_t{each.cause}; });
       sources.push_back({files::events_counted(static_cast<double>(count)), 54.0 / 60});
     }
-    const auto forecast = forecast_count(sources, 1);
+    const auto forecast = forecast_count(sources);
     inside += next.failures.size() >= forecast.low && next.failures.size() <= forecast.high ? 1 : 0;
   }
   figures.add("coverage_95", static_cast<double>(inside) / kClusters, "0.93 to 0.97");

@@ -43,10 +43,10 @@ TEST(WeftPlan, AnswersWithInterruptionsEffectiveTimeAndSpares) {
 
 TEST(WeftPlan, OfNoRestartAndOfNoSpareThereIsNoFigure) {
   const ScratchFile fabric("fabric: tiny\nclos: {leaves: 1, spines: 1, hosts_per_leaf: 1}\n");
-  const auto outcome = call(plan_command, {fabric.path(), "--job", "8", "--days", "0.0001"});
+  const auto outcome = call(plan_command, {fabric.path(), "--job", "8", "--days", "0.05"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("no restart in"));
-  EXPECT_THAT(outcome.out, HasSubstr("too few restarts"));
+  EXPECT_THAT(outcome.out, HasSubstr("more --histories"));
 }
 
 TEST(WeftPlan, WhatNobodyGaveIsCalledAGuessAndWhatWasGivenIsNot) {
@@ -95,10 +95,18 @@ TEST(WeftPlan, WhatIsWrongIsNamed) {
   EXPECT_THAT(said({"--job", "8", "--days", "nan"}), HasSubstr("--days"));
   EXPECT_THAT(said({"--job", "8", "--rates", broken.path()}), HasSubstr("origin"));
   EXPECT_THAT(said({"--job", "8", "--what-if", "spares=99999"}), HasSubstr("beside the job"));
-  EXPECT_THAT(said({"--job", "8", "--what-if", "colour=red"}), HasSubstr("dual-leaf"));
+  EXPECT_THAT(said({"--job", "8", "--what-if", "colour=red"}), HasSubstr("lists them under --what-if"));
+  EXPECT_THAT(said({"--job", "8", "--what-if", "restrat=1m"}), HasSubstr("did you mean 'restart'?"));
+  EXPECT_THAT(said({"--job", "8", "--what-if", "nic=3"}), HasSubstr("file of rates"))
+      << "three times as much?";
+  EXPECT_THAT(said({"--job", "8", "--what-if", "nic=300%"}), HasSubstr("file of rates"));
+  EXPECT_THAT(said({"--job", "8", "--network-share", "0.2"}), HasSubstr("write 0.2%"));
+  EXPECT_THAT(said({"--job", "8", "--scale", "8"}), HasSubstr("only be enlarged"));
+  EXPECT_THAT(said({"--job", "8", "--days", "1e-9"}), HasSubstr("an hour (0.042) at least"));
   EXPECT_THAT(said({"--job", "8", "--gpus-per-host", "100000"}), HasSubstr("at most"));
   EXPECT_THAT(said({"--job", "8", "--scale", "99999999999"}), HasSubstr("at most"));
-  EXPECT_THAT(said({"--job", "8", "--sweep", "often"}), HasSubstr("never, restart, agents"));
+  EXPECT_THAT(said({"--job", "8", "--sweep", "often"}),
+              testing::AllOf(HasSubstr("--sweep"), HasSubstr("never, restart, agents")));
   EXPECT_THAT(said({"--job", "8", "--shortage", "pray"}), HasSubstr("wait or shrink"));
   EXPECT_THAT(said({"--job", "8", "--histories", "1"}), HasSubstr("40 to"));
   EXPECT_THAT(said({"--job", "64", "--group", "3000000"}), HasSubstr("expected 1 to 8"));
@@ -110,8 +118,59 @@ TEST(WeftPlan, WhatIsWrongIsNamed) {
   EXPECT_THAT(call(plan_command, {"chek"}).err, HasSubstr("did you mean 'check'?"));
   EXPECT_THAT(call(plan_command, {"none.yaml"}).err, HasSubstr("none.yaml"));
   EXPECT_THAT(call(plan_command, {"rates", "--published", "--since", "x"}).err, HasSubstr("--since"));
+  EXPECT_THAT(call(plan_command, {"rates", "--published", "--since", "30d"}).err,
+              HasSubstr("go with --from"));
   EXPECT_EQ(call(plan_command, {"rates"}).status, 64);
   EXPECT_EQ(call(plan_command, {"check"}).status, 64);
+}
+
+/// Published rates, some of them changed by hand.
+std::string edited_rates(const std::function<void(nlohmann::json&)>& edit) {
+  auto rates = nlohmann::json::parse(call(plan_command, {"rates", "--published"}).out);
+  edit(rates);
+  return rates.dump();
+}
+
+TEST(WeftPlan, SaysWhichRatesAreTheSitesOwnAfterSomeWereChanged) {
+  const ScratchFile fabric(kFabric);
+  const auto first_lines = [&](const std::function<void(nlohmann::json&)>& edit) {
+    const ScratchFile rates(edited_rates(edit));
+    auto out =
+        call(plan_command, {fabric.path(), "--job", "96", "--histories", "40", "--rates", rates.path()}).out;
+    out = out.substr(0, out.find("\n\n"));
+    std::ranges::replace(out, '\n', ' ');
+    return out;
+  };
+  const auto change_gpus = [](nlohmann::json& rates) { rates["classes"][0]["events"] = 100; };
+  EXPECT_THAT(first_lines(change_gpus), HasSubstr("not this site's, but those of GPUs are the file's own"));
+  const auto make_own = [&](nlohmann::json& rates) {
+    change_gpus(rates);
+    rates["origin"] = "east", rates["is_own"] = true;
+  };
+  EXPECT_THAT(first_lines(make_own), HasSubstr("Rates of east, but those of hosts, NICs"));
+}
+
+TEST(WeftPlan, WhatFindsSilentFailuresIsNamedWhereItGainsMost) {
+  const ScratchFile fabric(kFabric);
+  const ScratchFile rates(edited_rates([](nlohmann::json& all) {
+    for (auto& each : all["classes"])
+      if (each["class"] == "host_cable") each["stops"] = 0.2, each["silent"] = 0.8, each["events"] = 300;
+  }));
+  const Arguments words{fabric.path(), "--job", "96", "--histories", "40", "--rates", rates.path()};
+  EXPECT_THAT(call(plan_command, words).out, HasSubstr("More than any of these gains"));
+  auto agents = words;
+  agents.insert(agents.end(), {"--sweep", "agents"});
+  EXPECT_THAT(call(plan_command, agents).out, testing::Not(HasSubstr("More than any of these")));
+}
+
+TEST(WeftPlan, AJobThatDoesNotFillItsHostsAndADayWithItsUnitAreTaken) {
+  const ScratchFile fabric(kFabric);
+  const auto outcome = call(plan_command, {fabric.path(), "--job", "95", "--days", "54d", "--histories", "40",
+                                           "--what-if", "sweep-cost=5m"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("--job 95: hosts have 8 GPUs"));
+  EXPECT_THAT(outcome.out, testing::StartsWith("96 GPUs"));
+  EXPECT_THAT(outcome.out, HasSubstr("changes nothing here")) << "nothing sweeps";
 }
 
 TEST(WeftPlan, SaysOfLlama3WhatItsPageShows) {
@@ -151,6 +210,8 @@ TEST(WeftPlan, EachThingThatCannotBeIsRefusedAndNamed) {
   EXPECT_THAT(of_rates(fmt::format(R"("events":1e300,{},{})", kSeen, kRepair)), HasSubstr("events"));
   EXPECT_THAT(of_rates(fmt::format(R"("events":-1,{},{})", kSeen, kRepair)), HasSubstr("events"));
   EXPECT_THAT(of_rates(fmt::format(R"("events":1,{})", kRepair)), HasSubstr("exposure"));
+  EXPECT_THAT(of_rates(fmt::format(R"("events":1,{},{},"slient":0.1)", kSeen, kRepair)),
+              HasSubstr("did you mean 'silent'?"));
   EXPECT_THAT(of_rates(fmt::format(R"("events":1,{},{},"stops":0.949)", kSeen, kRepair)),
               HasSubstr("add up"));
   EXPECT_THAT(of_rates(fmt::format(R"("events":1e9,{},{})", kSeen, kRepair)),

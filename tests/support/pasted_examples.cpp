@@ -75,10 +75,12 @@ bool is_of_a_lab(const Example& example) {
 constexpr const char* kLabs =
     "mount -t tmpfs none /run && mkdir -p /run/netns && export XDG_RUNTIME_DIR=/run && ip link set lo up\n"
     "for lab in default mine demo; do weft lab up fabric.yaml --name $lab > up; done\n"
-    "trap 'for lab in default mine demo; do weft lab down --force --name $lab > down 2>&1; done' EXIT\n";
+    "trap 'for lab in default mine demo a b; do weft lab down --force --name $lab > down 2>&1; done' EXIT\n";
 
 /// A lab that an example ends is made again before the next needs it.
 std::string again(const std::string& line) {
+  if (line.find("--lab=a") != std::string::npos)
+    return "for lab in a b; do weft lab up $lab.yaml --name $lab > up; done\n" + line;
   return line.starts_with("weft lab down") || line.starts_with("weft lab up")
              ? line
              : "for lab in default mine demo; do weft lab up fabric.yaml --name $lab > up; done\n" + line;

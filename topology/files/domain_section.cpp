@@ -49,8 +49,10 @@ Result<double> yaml_events(YamlView value, std::string_view key) {
 
 Result<Fraction> yaml_hit_share(YamlView value, std::string_view key) {
   const auto share = parse_percent(value.text());
-  if (!share || !(share->value() > 0))
-    return value.error("{}: expected a share above 0, as 100%, found {}", key, value.described());
+  if (!value.text().ends_with('%') || !share ||
+      !(share->value() > 0))  // 1 is all of them, or one in a hundred
+    return value.error("{}: expected a share above 0 with its sign, as 100% of the members, found {}", key,
+                       value.described());
   return *share;
 }
 
@@ -64,7 +66,7 @@ Result<std::vector<NodeId>> yaml_members(YamlView list, const Fabric& fabric, st
     if (!names) return item->error("members: {}", names.error().message);
     for (const auto& name : *names) {
       const auto node = fabric.find_node(name);
-      if (!node) return item->error("members: {}", node.error().message);
+      if (!node) return item->error("members: {} (lists of names are 'host[1-32]')", node.error().message);
       if (!seen.insert(*node).second) return item->error("members: {} stands twice in this domain", name);
       if (members.size() >= room)
         return item->error("members: expected {} at most in all domains", kMaxMembers);

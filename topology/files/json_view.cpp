@@ -5,6 +5,7 @@
 
 #include "topology/base/json_members.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/base/text.hpp"
 
 namespace weft::files {
 namespace {
@@ -73,6 +74,14 @@ std::optional<JsonView> JsonView::find(std::string_view key) const {
   const auto found = value_->find(key);
   if (found == value_->end() || found->is_null()) return std::nullopt;
   return JsonView(*found, *this, key, 0);
+}
+
+Result<void> JsonView::check_spelling(std::span<const std::string_view> names) const {
+  if (!value_->is_object()) return {};
+  for (const auto& [name, value] : value_->items())
+    if (std::ranges::find(names, name) == names.end() && closest(name, names))
+      return error("no member '{}' is known{}", outside_text(name), did_you_mean(name, names));
+  return {};
 }
 
 Result<std::size_t> JsonView::size() const {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,9 @@ class JsonView {
   Result<JsonView> need(std::string_view key) const;
   /// Absent where the object has no such member or it is null, or where this is no object.
   std::optional<JsonView> find(std::string_view key) const;
+
+  /// An Error where a member's name is nearly one of these and none of them: of what people write by hand.
+  Result<void> check_spelling(std::span<const std::string_view> names) const;
 
   /// Items of an array; an Error when this is none.
   Result<std::size_t> size() const;

@@ -140,6 +140,10 @@ Result<void> read_effect(const JsonView& view, ClassRates& rates) {
 }
 
 Result<ClassRates> read_class(const JsonView& view) {
+  constexpr std::array<std::string_view, 12> kMembers{"class",  "events",    "exposure", "stops",
+                                                      "slows",  "silent",    "slow_to",  "repair",
+                                                      "ageing", "offenders", "known",    "source"};
+  WEFT_TRY_VOID(view.check_spelling(kMembers));
   ClassRates rates;
   WEFT_TRY_VOID(need_member(view, "class", rates.part,
                             as_word(parse_part_class, fmt::format("one of {}", fmt::join(kNames, ", ")))));

@@ -480,11 +480,43 @@ TEST(ClosedForm, PublishedFiguresOfLlama3) {
   EXPECT_NEAR(share(0.5, 3), 0.913, 0.001);
   EXPECT_NEAR(share(0.05, 10), 0.926, 0.001);
   EXPECT_EQ(efficiency(Hours(1e6), Hours(1), Hours(1), Hours(1)), 0);
-  const auto forecast = forecast_count({{419, 1}}, 1);
-  EXPECT_NEAR(static_cast<double>(forecast.low), 364, 2);
-  EXPECT_NEAR(static_cast<double>(forecast.high), 478, 2);
+  const auto forecast = forecast_count({{419, 1}});
+  EXPECT_EQ(forecast.low, 364U);
+  EXPECT_EQ(forecast.high, 477U);
   EXPECT_NEAR(rate_at_most(0, Hours(1)), 2.9957, 1e-3);
   EXPECT_EQ(poisson_quantile(0.999, 4), 11U);
+}
+
+/// P(X = k) for k below `size`, term by term: P(k+1) / P(k) = (r + k) / (k + 1) s / (1 + s).
+std::vector<double> count_chances(const CountSource& source, std::size_t size) {
+  std::vector<double> chances{std::pow(1 + source.share, -source.events)};
+  for (double k = 0; chances.size() < size; ++k)
+    chances.push_back(chances.back() * (source.events + k) / (k + 1) * source.share / (1 + source.share));
+  return chances;
+}
+
+TEST(ClosedForm, CountsAreThoseOfSummedNegativeBinomials) {
+  constexpr std::size_t kSize = 3000;
+  for (const auto& [one, other] : std::vector<std::pair<CountSource, CountSource>>{
+           {{3, 0.2}, {40, 1.5}}, {{0.5, 20}, {7, 0.01}}, {{1, 100}, {0.5, 0.001}}, {{200, 3}, {0.5, 8}}}) {
+    const auto a = count_chances(one, kSize), b = count_chances(other, kSize);
+    std::vector<double> at_most;
+    for (std::size_t k = 0; k < kSize; ++k) {
+      double here = at_most.empty() ? 0 : at_most.back();
+      for (std::size_t i = 0; i <= k; ++i) here += a[i] * b[k - i];
+      at_most.push_back(here);
+    }
+    for (const double share : {0.025, 0.5, 0.975, 0.99}) {
+      const auto k = count_quantile({one, other}, share);
+      EXPECT_GE(at_most[k], share - 2e-4);
+      EXPECT_LT(k == 0 ? 0 : at_most[k - 1], share + 2e-4);
+    }
+  }
+  EXPECT_EQ(count_quantile({}, 0.975), 0U);
+  EXPECT_EQ(count_quantile({{0, 1}, {5, 0}}, 0.975), 0U);
+  const auto large = static_cast<double>(count_quantile({{1e12, 1}}, 0.975));
+  EXPECT_NEAR((large - 1e12) / std::sqrt(2e12), 1.96, 0.01);
+  EXPECT_NEAR(static_cast<double>(count_quantile({{1, 1e15}}, 0.5)) / 1e15, std::log(2), 0.01);
 }
 
 TEST(Offenders, AreNamedAndBadLuckIsNot) {

@@ -119,7 +119,8 @@ void run_commands(const Fabric& fabric, const std::string& file, Rows& rows) {
   for (const auto& words : commands) count(words, rows);
 }
 
-/// What a run leaves, read by the commands after it.
+/// What a run leaves, read by the commands after it. Without `gate --file`: its one line is the reason that a
+/// prolog gives to Slurm, which stays whole.
 void run_later_commands(const Fabric& fabric, const std::string& file, Rows& rows) {
   const auto scratch = [](const char* name) { return (bench_folder() / name).string(); };
   const auto observations = scratch("rows.jsonl"), run = scratch("rows.json"), ledger = scratch("rows.db");
@@ -137,7 +138,6 @@ void run_later_commands(const Fabric& fabric, const std::string& file, Rows& row
       {"blacklist", "list", "--ledger", ledger, "--fabric", file},
       {"blacklist", "history", "--ledger", ledger, "--fabric", file},
       {"gate", "publish", run, "--fabric", file, "--file", gate},
-      {"gate", "--file", gate, "--host", host},
       {"plan", file, "--job", "8"},
       {"topology", "show", "--host"},
       {"topology", "show", "--nics"},

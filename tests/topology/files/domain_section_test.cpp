@@ -62,6 +62,7 @@ TEST(Domains, WithoutExposureOrWithARateBeyondReasonAreRefused) {
         << events;
   EXPECT_THAT(with("events: 1, exposure: 365d, share: 0%, repair: 6h"), HasSubstr("share"));
   EXPECT_THAT(with("events: 1, exposure: 365d, share: 101%, repair: 6h"), HasSubstr("share"));
+  EXPECT_THAT(with("events: 1, exposure: 365d, share: 1, repair: 6h"), HasSubstr("with its sign"));
 }
 
 }  // namespace
