@@ -19,7 +19,7 @@ namespace {
 
 constexpr Bytes kMaxDiagnosisBytes = Bytes(1'000'000'000);
 
-constexpr std::array<Command, 14> kWords{{
+constexpr std::array<Command, 16> kWords{{
     {"update", "add what runs found to the blacklist of a fabric", blacklist_update_command,
      blacklist_update_options},
     {"list", "show its entries, and why each is there", blacklist_list_command, blacklist_list_options},
@@ -41,6 +41,10 @@ constexpr std::array<Command, 14> kWords{{
      blacklist_adopt_options},
     {"env", "what a job sets to leave out the NICs that are on it", blacklist_env_command,
      blacklist_env_options},
+    {"share", "make it the one that machines share over a bus", blacklist_share_command,
+     blacklist_share_options},
+    {"unshare", "make a copy of a shared one this machine's own", blacklist_unshare_command,
+     blacklist_unshare_options},
     {"history", "what happened to it, when and by whom", blacklist_history_command,
      blacklist_history_options},
     {"export", "the faults of one diagnosis as entries, for other programs", blacklist_export_command,

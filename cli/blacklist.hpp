@@ -38,6 +38,12 @@ OptionParser blacklist_adopt_options();
 int blacklist_adopt_command(const Arguments& arguments);
 int blacklist_check_command(const Arguments& arguments);
 
+// Of a ledger that machines share (cli/blacklist_share.cpp).
+OptionParser blacklist_share_options();
+OptionParser blacklist_unshare_options();
+int blacklist_share_command(const Arguments& arguments);
+int blacklist_unshare_command(const Arguments& arguments);
+
 // Of a ledger and a job (cli/blacklist_env.cpp).
 OptionParser blacklist_env_options();
 int blacklist_env_command(const Arguments& arguments);

@@ -16,7 +16,7 @@ Result<int> print_env(const po::variables_map& values) {
     return fail(ErrorKind::usage, "which hosts? expected --hosts, as \"$SLURM_JOB_NODELIST\"");
   WEFT_TRY(const auto adapters, read_option(values, "hca", expand_hosts));
   WEFT_TRY(auto opened, open_ledger(values, store::Database::Access::read));
-  WEFT_TRY(const auto ledger, opened.store.read());
+  WEFT_TRY(const auto ledger, opened.keeper().read());
   WEFT_TRY(const auto env,
            exports::nccl_env(ledger, opened.fabric, *hosts, adapters.value_or(std::vector<std::string>())));
   if (!env.ib_hca.empty()) fmt::print("NCCL_IB_HCA={}\n", env.ib_hca);

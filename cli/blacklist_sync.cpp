@@ -57,7 +57,9 @@ struct Place {
   os::FileDescriptor claim;  // none where nothing is applied
 
   Site site() {
-    return {opened->fabric, policy, opened->store, *target, now_of_machine, print_events, print_undo};
+    Site made{opened->fabric, policy, opened->keeper(), *target, now_of_machine, print_events, print_undo};
+    if (opened->bus) made.may_apply = [this] { return opened->bus->may_change(); };
+    return made;
   }
 };
 
@@ -66,7 +68,7 @@ Result<Place> open_place(const po::variables_map& values, bool apply) {
     return fail(ErrorKind::usage, "-o goes with a dry run: --apply prints what it did");
   WEFT_TRY(auto ledger, open_ledger(values, apply ? Database::Access::write : Database::Access::read));
   auto opened = std::make_unique<OpenedLedger>(std::move(ledger));
-  WEFT_TRY(const auto kept, opened->store.read());
+  WEFT_TRY(const auto kept, opened->keeper().read());
   WEFT_TRY(const auto policy, read_policy(values, kept));
   // Caps of hosts let through other things than those of rails.
   if (kept.nic_action && *kept.nic_action != policy.nic_action)
@@ -77,6 +79,7 @@ Result<Place> open_place(const po::variables_map& values, bool apply) {
   os::FileDescriptor claim;
   if (apply) {
     WEFT_TRY(claim, claim_targets(values["ledger"].as<std::string>()));
+    if (opened->bus) WEFT_TRY_VOID(opened->bus->hold());
   }
   return Place{std::move(opened), policy, std::move(target), std::move(claim)};
 }

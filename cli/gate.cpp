@@ -52,7 +52,7 @@ Result<Gate> gate_by_diagnosis(const Fabric& fabric, const std::string& path) {
 
 Result<Gate> gate_with_ledger(const po::variables_map& values, const std::optional<std::string>& diagnosis) {
   WEFT_TRY(auto opened, open_ledger(values, store::Database::Access::read));
-  WEFT_TRY(const auto ledger, opened.store.read());
+  WEFT_TRY(const auto ledger, opened.keeper().read());
   WEFT_TRY(const auto policy, read_policy(values, ledger));
   if (!diagnosis) return exports::gate_of(opened.fabric, ledger, policy.nic_action, now_of_machine().wall);
   WEFT_TRY(auto run, gate_by_diagnosis(opened.fabric, *diagnosis));

@@ -71,11 +71,11 @@ Result<void> read_events(const std::string& path, const Fabric& fabric, blacklis
 Result<void> step_with(const po::variables_map& values, OpenedLedger& opened,
                        const std::vector<blacklist::Evidence>& evidence,
                        const std::vector<blacklist::Command>& commands) {
-  WEFT_TRY(const auto before, opened.store.read());
+  WEFT_TRY(const auto before, opened.keeper().read());
   WEFT_TRY(const auto policy, read_policy(values, before));
   WEFT_TRY(const auto mutes, read_mutes(values, opened.fabric));
   const auto now = now_of_machine();
-  WEFT_TRY(const auto stepped, opened.store.change(now.wall, [&](blacklist::Ledger ledger) {
+  WEFT_TRY(const auto stepped, opened.keeper().change(now.wall, [&](blacklist::Ledger ledger) {
     return Result<blacklist::Stepped>(
         step(std::move(ledger), opened.fabric, policy, evidence, commands, mutes, now));
   }));
@@ -110,7 +110,7 @@ Result<void> add(const po::variables_map& values) {
   WEFT_TRY_VOID(
       step_with(values, opened, {},
                 {blacklist::Add{subject, std::chrono::ceil<blacklist::Seconds>(*span), reason, who_asks()}}));
-  WEFT_TRY(const auto ledger, opened.store.read());
+  WEFT_TRY(const auto ledger, opened.keeper().read());
   const auto added = blacklist::name_of(opened.fabric, subject);
   // Whoever asked goes on to pull the cable: jobs may still be sent over it.
   for (const Entry& entry : ledger.entries)
@@ -124,7 +124,7 @@ template <class Make>
 Result<void> command_on_entry(const po::variables_map& values, Make make) {
   WEFT_TRY(const auto id, read_id(values));
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::write));
-  WEFT_TRY(const auto ledger, opened.store.read());
+  WEFT_TRY(const auto ledger, opened.keeper().read());
   const Entry* entry = find(ledger, id);
   if (!entry || entry->state == EntryState::released)
     return fail(ErrorKind::usage, "{} is {}: weft blacklist list shows what there is", id.value(),
@@ -164,7 +164,7 @@ Result<void> list(const po::variables_map& values) {
       return fail(ErrorKind::usage, "--state {}: expected proposed, active, probation or released", *word);
   }
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::read));
-  WEFT_TRY(const auto ledger, opened.store.read());
+  WEFT_TRY(const auto ledger, opened.keeper().read());
   TextTable table({{"ID"}, {"SUBJECT"}, {"STATE"}, {"CAUSE"}, {"CONFIDENCE"}, {"WHY"}});
   for (const Entry& entry : ledger.entries) {
     if (only ? entry.state != *only : entry.state == EntryState::released) continue;
@@ -186,7 +186,8 @@ Result<void> history(const po::variables_map& values) {
     WEFT_TRY(id, read_id(values));
   }
   WEFT_TRY(auto opened, open_ledger(values, Database::Access::read));
-  WEFT_TRY(const auto lines, opened.store.history(id, kMaxEvents));
+  WEFT_TRY_VOID(opened.keeper().read().map([](auto&&) {}));  // what others changed meanwhile
+  WEFT_TRY(const auto lines, opened.store->history(id, kMaxEvents));
   TextTable table({{"TIME"}, {"ID"}, {"EVENT"}, {"WHO"}, {"WHAT"}});
   for (const auto& [at, event] : lines)
     table.add({weft::to_string(at), event.entry ? std::to_string(event.entry->value()) : "",

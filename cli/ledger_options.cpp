@@ -34,8 +34,14 @@ Result<OpenedLedger> open_ledger(const po::variables_map& values, store::Databas
   if (!path) return fail(ErrorKind::usage, "--ledger FILE is missing: where the blacklist is kept");
   if (!fabric) return fail(ErrorKind::usage, "--fabric FILE is missing: the fabric whose blacklist it is");
   WEFT_TRY(auto file, load_fabric_file(*fabric));
+  const auto credential = text_option(values, "credential");
+  if (credential) access = store::Database::Access::write;  // who reads follows the bus too
   WEFT_TRY(auto ledger, store::LedgerStore::open(*path, file.fabric.name(), access));
-  return OpenedLedger{std::move(file.fabric), std::move(ledger)};
+  OpenedLedger opened{std::move(file.fabric), std::make_unique<store::LedgerStore>(std::move(ledger)), {}};
+  if (credential) {
+    WEFT_TRY(opened.bus, LedgerOnBus::open(*credential, opened.fabric.name(), *opened.store));
+  }
+  return opened;
 }
 
 Result<blacklist::Policy> read_policy(const po::variables_map& values, const blacklist::Ledger& ledger) {
@@ -107,6 +113,11 @@ void add_ledger_options(OptionParser& parser) {
   parser.options().add_options()("ledger", po::value<std::string>()->value_name("FILE"),
                                  "where the blacklist is kept (made by update and add)")(
       "fabric", po::value<std::string>()->value_name("FILE"), "the fabric whose blacklist it is");
+  parser.options(Group::cluster)
+      .add_options()(
+          "credential", po::value<std::string>()->value_name("FILE"),
+          "of a watcher, of weft bus init: the blacklist is shared over that bus, and the ledger is "
+          "this machine's copy of it");
 }
 
 void add_policy_options(OptionParser& parser) {

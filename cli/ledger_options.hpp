@@ -1,6 +1,7 @@
 // What all words of `weft blacklist` that use a ledger have in common: their options, the ledger, the policy.
 #pragma once
 
+#include "cli/ledger_on_bus.hpp"
 #include "cli/options.hpp"
 #include "collectors/metrics/metrics.hpp"
 #include "collectors/store/ledger_store.hpp"
@@ -10,9 +11,14 @@ namespace weft::cli {
 void add_ledger_options(OptionParser& parser);
 void add_policy_options(OptionParser& parser);
 
+/// A file, or with --credential a copy of what a bus has.
 struct OpenedLedger {
   Fabric fabric;
-  store::LedgerStore store;
+  std::unique_ptr<store::LedgerStore> store;
+  std::unique_ptr<LedgerOnBus> bus;  // null: it is not shared
+  blacklist::LedgerKeeper& keeper() {
+    return bus ? bus->ledger() : static_cast<blacklist::LedgerKeeper&>(*store);
+  }
 };
 Result<OpenedLedger> open_ledger(const po::variables_map& values, store::Database::Access access);
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "topology/base/check.hpp"
 #include "topology/base/readable.hpp"
 
 namespace weft::blacklist {
@@ -44,28 +46,42 @@ Capacity::Capacity(const Fabric& fabric, const Caps& caps)
     const Link& link = fabric.link(LinkId(i));
     if (!fabric.between_switches(LinkId(i))) continue;
     links_.rates[i] = link.rate;
-    join(links_, i, {"links of the fabric", caps.fabric_links, 1});
+    join(links_, i, Kind::links, 0, [&] { return Group{"links of the fabric", caps.fabric_links, 1}; });
     for (const PortId end : {link.a, link.b}) {
-      const Node& node = fabric.node(fabric.port(end).node);
-      if (node.tier == Tier::leaf) join(links_, i, {"uplinks of " + node.name, caps.leaf_uplinks});
-      if (node.pod) join(links_, i, {fmt::format("links of pod {}", *node.pod), caps.pod_links, 1});
+      const NodeId id = fabric.port(end).node;
+      const Node& node = fabric.node(id);
+      if (node.tier == Tier::leaf)
+        join(links_, i, Kind::uplinks, id.value(), [&] {
+          return Group{"uplinks of " + node.name, caps.leaf_uplinks};
+        });
+      if (node.pod)
+        join(links_, i, Kind::pod, *node.pod, [&] {
+          return Group{fmt::format("links of pod {}", *node.pod), caps.pod_links, 1};
+        });
     }
   }
   for (const PortId nic : fabric.nics()) {
+    const auto rail = fabric.port(nic).number.value();
     nics_.rates[nic.value()] = fabric.link(*fabric.port(nic).link).rate;
-    join(nics_, nic.value(),
-         {fmt::format("NICs of rail {}", fabric.port(nic).number.value()), caps.rail_nics, 1});
+    join(nics_, nic.value(), Kind::rail, rail, [&] {
+      return Group{fmt::format("NICs of rail {}", rail), caps.rail_nics, 1};
+    });
   }
   for (const NodeId host : fabric.hosts())
-    join(hosts_, host.value(), {"hosts", 0, hosts_allowed(caps, fabric.hosts().size())});
+    join(hosts_, host.value(), Kind::hosts, 0, [&] {
+      return Group{"hosts", 0, hosts_allowed(caps, fabric.hosts().size())};
+    });
 }
 
-void Capacity::join(Things& things, std::uint32_t thing, Group group) {
-  const auto [at, is_new] = by_name_.try_emplace(group.name, static_cast<std::uint32_t>(groups_.size()));
-  if (is_new) groups_.push_back(std::move(group));
-  auto& in = things.groups[thing];
-  if (std::ranges::find(in, at->second) != in.end()) return;  // both ends in one pod
-  in.push_back(at->second);
+template <class Make>
+void Capacity::join(Things& things, std::uint32_t thing, Kind kind, std::uint32_t number, Make make) {
+  const auto key = (static_cast<std::uint64_t>(kind) << 32) | number;
+  const auto [at, is_new] = by_number_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
+  if (is_new) groups_.push_back(make());
+  InGroups& in = things.groups[thing];
+  if (std::ranges::find(in.all(), at->second) != in.all().end()) return;  // both ends in one pod
+  WEFT_CHECK(in.count < in.which.size());
+  in.which[in.count++] = at->second;
   groups_[at->second].all.add(things.rates[thing]);
 }
 
@@ -74,7 +90,7 @@ void Capacity::take_out(const Effect& effect) {
     for (const auto id : ids) {
       if (things.out[id.value()]) continue;
       things.out[id.value()] = true;
-      for (const std::uint32_t group : things.groups[id.value()])
+      for (const std::uint32_t group : things.groups[id.value()].all())
         groups_[group].out.add(things.rates[id.value()]);
     }
   };
@@ -90,7 +106,7 @@ std::optional<std::string> Capacity::broken_by(const Effect& effect) const {
   std::map<std::uint32_t, Amount> more;  // by group: what would be out besides
   const auto count = [&](const Things& things, const auto& ids) {
     for (const auto id : ids)
-      for (const std::uint32_t group : things.groups[id.value()])
+      for (const std::uint32_t group : things.groups[id.value()].all())
         if (Amount& its = more[group]; !things.out[id.value()]) its.add(things.rates[id.value()]);
   };
   count(links_, effect.links), count(nics_, effect.nics), count(hosts_, effect.hosts);

@@ -2,10 +2,12 @@
 // the caps on it.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "balancer/blacklist/subject.hpp"
@@ -49,6 +51,7 @@ class Capacity {
     Bandwidth rate{};  // of hosts none
     void add(Bandwidth its) { ++count, rate = rate + its; }
   };
+  enum class Kind : std::uint8_t { links, pod, uplinks, rail, hosts };
   struct Group {  // a leaf's uplinks, a rail's NICs, ...
     std::string name;
     double share = 0;       // of `all` that may be out,
@@ -57,17 +60,25 @@ class Capacity {
     std::size_t allowed() const;
     std::optional<std::string> broken_by(const Amount& more) const;
   };
+  /// That a thing is in: a link in the fabric's and in its ends' leaves and pods.
+  struct InGroups {
+    std::array<std::uint32_t, 5> which{};
+    std::uint8_t count = 0;
+    std::span<const std::uint32_t> all() const { return {which.data(), count}; }
+  };
   /// Links, NICs or hosts, by the number of their id.
   struct Things {
-    std::vector<std::vector<std::uint32_t>> groups;  // that each is in
+    std::vector<InGroups> groups;
     std::vector<bool> out;
     std::vector<Bandwidth> rates;
     explicit Things(std::size_t count) : groups(count), out(count, false), rates(count) {}
   };
-  void join(Things& things, std::uint32_t thing, Group group);
+  /// `number`: which of its kind; make() makes it where there is none yet.
+  template <class Make>
+  void join(Things& things, std::uint32_t thing, Kind kind, std::uint32_t number, Make make);
 
   std::vector<Group> groups_;
-  std::map<std::string, std::uint32_t> by_name_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_number_;  // and kind
   Things links_, nics_, hosts_;
 };
 

@@ -9,6 +9,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kStates{"proposed", "active", "probation", "released"};
 /// Of a gap that only the wall clock measured.
 constexpr Seconds kMaxByWallClock = std::chrono::minutes(10);
+/// Of one that is forgotten the wall clock counts once more.
+constexpr std::size_t kMaxBoots = 32;
 
 template <class AnyLedger>
 auto* entry_in(AnyLedger& ledger, EntryId id) {
@@ -26,10 +28,20 @@ std::optional<EntryState> parse_entry_state(std::string_view text) {
   return static_cast<EntryState>(found - kStates.begin());
 }
 
-Seconds passed(const std::optional<Now>& before, const Now& now) {
-  if (!before) return Seconds(0);
-  if (before->boot == now.boot && !now.boot.empty()) return std::max(now.uptime - before->uptime, Seconds(0));
-  return std::clamp(now.wall - before->wall, Seconds(0), kMaxByWallClock);
+void count_time(Ledger& ledger, const Now& now) {
+  if (ledger.boots.empty() && ledger.last)  // a ledger of a version that knew one machine
+    ledger.boots.push_back({ledger.last->boot, ledger.last->uptime, ledger.time});
+  const auto known =
+      now.boot.empty() ? ledger.boots.end() : std::ranges::find(ledger.boots, now.boot, &BootStep::boot);
+  if (known != ledger.boots.end()) {
+    ledger.time = std::max(ledger.time, known->time + std::max(now.uptime - known->uptime, Seconds(0)));
+    ledger.boots.erase(known);
+  } else if (ledger.last) {
+    ledger.time += std::clamp(now.wall - ledger.last->wall, Seconds(0), kMaxByWallClock);
+  }
+  ledger.last = now;
+  if (ledger.boots.size() >= kMaxBoots) ledger.boots.erase(ledger.boots.begin());
+  ledger.boots.push_back({now.boot, now.uptime, ledger.time});
 }
 
 std::optional<UtcTime> set_back(Ledger& ledger, UtcTime newest, UtcTime now) {

@@ -2,8 +2,8 @@
 // values. step() (policy.hpp) alone changes entries; whoever applies changes writes their marks.
 //
 // Wall clocks jump, and a process that runs by cron has no other between its runs. So the ledger counts a
-// time of its own: what passed of the machine's uptime since the step before, and after a reboot, or where
-// the wall clock went back, no more than a few minutes. Nothing ends by a jump.
+// time of its own: what passed of the machine's uptime since its last step, and after a reboot no more than a
+// few minutes by the wall clock. Nothing ends by a jump.
 #pragma once
 
 #include <chrono>
@@ -96,14 +96,22 @@ struct Now {
   friend bool operator==(const Now&, const Now&) = default;
 };
 
+/// The last step of one boot of a machine, by its uptime and by the ledger's time.
+struct BootStep {
+  std::string boot;
+  Seconds uptime{}, time{};
+  friend bool operator==(const BootStep&, const BootStep&) = default;
+};
+
 struct Ledger {
   std::string fabric;
   std::vector<Entry> entries;  // by id, ascending
   std::uint64_t last_id = 0;
-  Seconds time{};                // the ledger's own
-  std::optional<Now> last;       // of the step before
-  UtcTime told_until{};          // of the newest evidence
-  std::vector<UtcTime> taken{};  // when the runs ended that were taken lately, ascending
+  Seconds time{};                 // the ledger's own
+  std::optional<Now> last;        // of the step before
+  std::vector<BootStep> boots{};  // of those that stepped, the latest last
+  UtcTime told_until{};           // of the newest evidence
+  std::vector<UtcTime> taken{};   // when the runs ended that were taken lately, ascending
   /// By which its caps were checked last. Absent: no step was made.
   std::optional<NicAction> nic_action{};
   /// Why nothing new is applied (resume ends it); absent: it is.
@@ -113,8 +121,10 @@ struct Ledger {
   friend bool operator==(const Ledger&, const Ledger&) = default;
 };
 
-/// What of the time between two steps is believed.
-Seconds passed(const std::optional<Now>& before, const Now& now);
+/// A step is made now: the ledger's time goes on by what is believed of the time since the step before. Of a
+/// boot that stepped before, the uptime since then, so machines that take turns need no equal wall clocks; of
+/// any other the wall clock, ten minutes at most.
+void count_time(Ledger& ledger, const Now& now);
 
 /// A clock that was ahead has told of runs to come, which would outrank all others until then: what is later
 /// than `newest` becomes `now`. Up to when it told; absent: it was not ahead.

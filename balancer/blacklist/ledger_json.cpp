@@ -137,6 +137,22 @@ Result<Now> as_now(const JsonView& view) {
   return now;
 }
 
+DocumentTree tree_of(const BootStep& step) {
+  DocumentTree tree;
+  tree["boot"] = step.boot, tree["uptime_s"] = step.uptime.count(), tree["time_s"] = step.time.count();
+  return tree;
+}
+Result<BootStep> as_boot_step(const JsonView& view) {
+  BootStep step;
+  WEFT_TRY_VOID(in_turn([&] { return need_member(view, "boot", step.boot, as_text); },
+                        [&] { return need_member(view, "uptime_s", step.uptime, as_seconds); },
+                        [&] { return need_member(view, "time_s", step.time, as_seconds); }));
+  return step;
+}
+Result<std::vector<BootStep>> as_boot_steps(const JsonView& view) {
+  return files::read_array<BootStep>(view, as_boot_step);
+}
+
 Result<std::vector<UtcTime>> as_runs(const JsonView& view) {
   return files::read_array<UtcTime>(view, files::as_time);
 }
@@ -209,6 +225,8 @@ std::string ledger_line(const Ledger& ledger) {
     tree["last"]["uptime_s"] = ledger.last->uptime.count();
     tree["last"]["boot"] = ledger.last->boot;
   }
+  tree["boots"] = DocumentTree::array();
+  for (const BootStep& step : ledger.boots) tree["boots"].push_back(tree_of(step));
   tree["told_until"] = weft::to_string(ledger.told_until);
   tree["taken"] = DocumentTree::array();
   for (const UtcTime run : ledger.taken) tree["taken"].push_back(weft::to_string(run));
@@ -226,6 +244,7 @@ Result<Ledger> parse_ledger_line(std::string_view line, std::string_view what) {
                    [&] { return need_member(root, "last_id", ledger.last_id, files::as_count); },
                    [&] { return need_member(root, "time_s", ledger.time, as_seconds); },
                    [&] { return read_member(root, "last", ledger.last, as_now); },
+                   [&] { return read_member(root, "boots", ledger.boots, as_boot_steps); },
                    [&] { return need_member(root, "told_until", ledger.told_until, files::as_time); },
                    [&] { return read_member(root, "taken", ledger.taken, as_runs); },
                    [&] { return read_member(root, "nic", ledger.nic_action, as_nic_action); },

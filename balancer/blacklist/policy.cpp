@@ -45,8 +45,7 @@ class Stepper {
         now_(now),
         ahead_(set_back(ledger_, now.wall + kClocksApart, now.wall)),
         book_(ledger_, fabric, policy.nic_action) {
-    ledger_.time += passed(ledger_.last, now);
-    ledger_.last = now;
+    count_time(ledger_, now);
     ledger_.nic_action = policy.nic_action;
     for (const auto& [id, why] : book_.newly_lost())
       tell(EventKind::refused, id, why + "; it stays as it is until it is released");

@@ -80,7 +80,7 @@ class LedgerKeeper {
   virtual ~LedgerKeeper() = default;
   virtual Result<Ledger> read() = 0;
   /// What `step` makes of the ledger is kept with its events, or nothing is. Nobody else changes it
-  /// meanwhile.
+  /// meanwhile: where somebody did, `step` is called again, with what they made of it.
   virtual Result<Stepped> change(UtcTime now, const std::function<Result<Stepped>(Ledger)>& step) = 0;
 };
 

@@ -49,7 +49,9 @@ class Batch {
 
   /// How many changes did not come to stand.
   Result<std::size_t> run() {
+    const auto planned = changes_;
     WEFT_TRY_VOID(change_ledger([&](Ledger& ledger) {
+      changes_ = planned, asked_before_.clear();
       std::erase_if(changes_, [&](const Change& change) { return !intend(ledger, change); });
     }));
     // As near before the change as can be: a target has no compare-and-set.
@@ -57,9 +59,11 @@ class Batch {
     std::vector<Change> ready;
     for (const Change& change : changes_)
       if (is_as_planned(change)) ready.push_back(change);
+    if (!ready.empty() && site_.may_apply) WEFT_TRY_VOID(site_.may_apply());
     if (!ready.empty()) said_ = site_.target.apply(ready);
     WEFT_TRY_VOID(read(after_));
     WEFT_TRY_VOID(change_ledger([&](Ledger& ledger) {
+      refused_ = 0;
       for (const Change& change : changes_) close(ledger, change);
     }));
     return refused_;

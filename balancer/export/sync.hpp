@@ -22,6 +22,9 @@ struct Site {
   std::function<void(const std::vector<blacklist::LedgerEvent>&)> tell;
   /// Of each change of a target that may be cut off, before it is made; empty: nobody listens.
   std::function<void(const Change&)> announce{};
+  /// Asked right before the target is changed, where others might apply the same ledger; its Error ends the
+  /// run. Empty: nobody else can.
+  std::function<Result<void>()> may_apply{};
 };
 
 /// What a ledger demands, what stands at the target, and what has to change for that.

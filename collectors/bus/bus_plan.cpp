@@ -141,7 +141,7 @@ StreamLimits stream_limits_for(std::size_t hosts) {
 
 std::uint64_t bytes_for(const StreamLimits& limits) {
   return static_cast<std::uint64_t>(kSlack *
-                                    static_cast<double>(limits.windows + limits.events + kBucketBytes));
+                                    static_cast<double>(limits.windows + limits.events + kBucketBytes + kLedgerBytes));
 }
 
 }  // namespace weft::bus

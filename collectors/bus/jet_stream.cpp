@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "topology/base/json_members.hpp"
 #include "topology/base/outside_text.hpp"
@@ -117,10 +118,12 @@ Result<PubAck> publish_expecting(KeptConnection& connection, std::string_view st
   return read_ack(answer->bytes);
 }
 
-Result<std::optional<StreamMessage>> last_message(KeptConnection& connection, std::string_view stream,
-                                                  const std::string& subject, Nanoseconds limit) {
-  WEFT_TRY(const auto answer, ask(connection, fmt::format("STREAM.MSG.GET.{}", stream),
-                                  json{{"last_by_subj", subject}}.dump(), limit));
+namespace {
+
+Result<std::optional<StreamMessage>> get_message(KeptConnection& connection, std::string_view stream,
+                                                 const std::string& subject, const json& which,
+                                                 Nanoseconds limit) {
+  WEFT_TRY(const auto answer, ask(connection, fmt::format("STREAM.MSG.GET.{}", stream), which.dump(), limit));
   if (error_in(answer) == kNoMessage) return std::optional<StreamMessage>();
   if (error_in(answer) != 0) return refusal(answer, subject);
   const auto message = answer.find("message");
@@ -128,6 +131,24 @@ Result<std::optional<StreamMessage>> last_message(KeptConnection& connection, st
     return fail(ErrorKind::internal, "the NATS server's answer about {} has no message", subject);
   return StreamMessage{text_in(*message, "subject"), number_in(*message, "seq"),
                        decode_base64(text_in(*message, "data"))};
+}
+
+}  // namespace
+
+Result<std::optional<StreamMessage>> last_message(KeptConnection& connection, std::string_view stream,
+                                                  const std::string& subject, Nanoseconds limit) {
+  return get_message(connection, stream, subject, {{"last_by_subj", subject}}, limit);
+}
+
+Result<std::optional<StreamMessage>> next_message(KeptConnection& connection, std::string_view stream,
+                                                  const std::string& subject, std::uint64_t sequence,
+                                                  Nanoseconds limit) {
+  return get_message(connection, stream, subject, {{"seq", sequence + 1}, {"next_by_subj", subject}}, limit);
+}
+
+std::string random_id() {
+  std::random_device draw;
+  return fmt::format("{:08x}{:08x}", draw(), draw());
 }
 
 std::optional<PulledAt> read_pulled_at(std::string_view subject) {

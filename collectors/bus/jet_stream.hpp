@@ -46,6 +46,14 @@ struct StreamMessage {
 Result<std::optional<StreamMessage>> last_message(KeptConnection& connection, std::string_view stream,
                                                   const std::string& subject, Nanoseconds limit);
 
+/// The first message of a subject behind `sequence`; absent: there is none.
+Result<std::optional<StreamMessage>> next_message(KeptConnection& connection, std::string_view stream,
+                                                  const std::string& subject, std::uint64_t sequence,
+                                                  Nanoseconds limit);
+
+/// An id that no other participant of a bus has: 16 hexadecimal digits, by chance.
+std::string random_id();
+
 /// Where a pulled message stands in its stream, and how many came before it from this consumer: from the
 /// subject that it may be acknowledged on ($JS.ACK.STREAM.CONSUMER.TIMES.SEQUENCE.COUNT.TIME.PENDING, or with
 /// a domain and an account before STREAM).

@@ -10,6 +10,7 @@
 #include <random>
 #include <utility>
 
+#include "collectors/bus/bucket_lease.hpp"
 #include "collectors/bus/jet_stream.hpp"
 #include "collectors/bus/kept_connection.hpp"
 #include "collectors/bus/message_queue.hpp"
@@ -25,18 +26,10 @@ namespace {
 constexpr auto kFirstConnection = std::chrono::seconds(8);
 constexpr auto kRequest = std::chrono::seconds(5);
 constexpr auto kPause = std::chrono::milliseconds(50);
-/// A third of the time to live: a holder whose server is slow has two more tries.
-constexpr auto kLeaseRequest = std::chrono::milliseconds(1000);
 constexpr auto kValueRequest = std::chrono::seconds(3);
 /// What agents say of themselves is short and seldom.
 constexpr QueueLimits kUnreadWords{.of_sender = 100'000, .in_all = 32'000'000};
 constexpr std::size_t kWordParts = 500'000;
-
-/// An id that no other participant of a bus has: 16 hexadecimal digits, by chance.
-std::string random_id() {
-  std::random_device draw;
-  return fmt::format("{:08x}{:08x}", draw(), draw());
-}
 
 /// What the threads of the library hand over; outlives the connection.
 struct Mail {
@@ -80,7 +73,6 @@ struct Shared {
   KeptConnection connection;  // last: its threads use all above
 };
 using Share = std::shared_ptr<Shared>;
-using std::chrono::steady_clock;
 
 class Feed : public watch::WindowFeed {
  public:
@@ -157,67 +149,6 @@ class Events : public watch::EventLog {
   std::uint64_t writes_ = 0;
 };
 
-/// Of watchers, over a key-value bucket that compares and sets. A holder writes a new revision with each
-/// renewal; another takes over when it has seen one revision for `time_to_live` of its own steady clock.
-class BucketLease : public watch::Lease {
- public:
-  BucketLease(std::shared_ptr<KeptConnection> connection, std::string subject, Nanoseconds time_to_live)
-      : connection_(std::move(connection)), subject_(std::move(subject)), time_to_live_(time_to_live) {}
-
-  Result<bool> hold(std::string_view holder) override {
-    if (mine_) {
-      WEFT_TRY(const bool renewed, write(holder, *mine_));
-      if (renewed) return true;
-    }
-    WEFT_TRY(const auto stored, last_message(*connection_, kBucketStream, subject_, kLeaseRequest));
-    // Of ours: the answer to a write was lost. Others may be about to take it over, so it is written again.
-    if (stored && stored->bytes.starts_with(self_ + ':')) return write(holder, stored->sequence);
-    mine_.reset();
-    if (!stored || stored->bytes.empty()) return write(holder, stored ? stored->sequence : 0);
-    if (stored->sequence != seen_) {
-      seen_ = stored->sequence;
-      seen_at_ = steady_clock::now();
-      return false;
-    }
-    if (steady_clock::now() - seen_at_ < time_to_live_) return false;
-    return write(holder, seen_);
-  }
-
-  Result<void> release() override {
-    if (!mine_) return {};
-    const auto last = *std::exchange(mine_, std::nullopt);
-    const auto given_up =
-        publish_expecting(*connection_, kBucketStream, subject_, last, next_id(), "", kLeaseRequest);
-    if (!given_up && given_up.error().kind != ErrorKind::conflict) return pass_on(given_up);
-    return {};
-  }
-
- private:
-  std::string next_id() { return fmt::format("{}:{}", self_, ++writes_); }
-  /// False: somebody else wrote behind `last`.
-  Result<bool> write(std::string_view holder, std::uint64_t last) {
-    const auto id = next_id();
-    const auto ack = publish_expecting(*connection_, kBucketStream, subject_, last, id,
-                                       fmt::format("{} {}", id, holder), kLeaseRequest);
-    if (!ack && ack.error().kind == ErrorKind::conflict) {
-      mine_.reset();
-      return false;
-    }
-    if (!ack) return pass_on(ack);
-    mine_ = ack->sequence;
-    return true;
-  }
-
-  std::shared_ptr<KeptConnection> connection_;
-  const std::string subject_;
-  const Nanoseconds time_to_live_;
-  const std::string self_ = random_id();
-  std::uint64_t writes_ = 0;
-  std::optional<std::uint64_t> mine_;  // the revision by which we hold it
-  std::uint64_t seen_ = 0;             // another's revision, and since when
-  steady_clock::time_point seen_at_{};
-};
-
 /// Keys are written as tokens of a subject, under `prefix`.
 class BucketValue : public watch::SharedValue {
  public:
@@ -253,7 +184,7 @@ Result<WatchLink> connect_watch_link(const NatsAddress& address, const std::stri
   const std::shared_ptr<KeptConnection> connection(shared, &shared->connection);
   WEFT_TRY_VOID(connection->wait_until_there(kFirstConnection));
   WEFT_TRY_VOID(ensure_streams(*connection, options.limits, kRequest));
-  const auto in_bucket = fmt::format("$KV.{}.{}.", kBucket, session::subject_token(fabric));
+  const auto in_bucket = subject_in_bucket(fabric, "");
   WatchLink link;
   link.feed = std::make_unique<Feed>(shared);
   link.events = std::make_unique<Events>(shared);

@@ -57,6 +57,15 @@ Result<void> ensure_streams(KeptConnection& connection, const StreamLimits& limi
   return {};
 }
 
+Result<void> ensure_ledger_stream(KeptConnection& connection, Nanoseconds limit) {
+  auto changes =
+      stream(kLedgerStream, "weft.blacklist.*", Nanoseconds(0), minutes(2), kLedgerBytes, kMaxValue);
+  changes["max_msgs_per_subject"] = kLedgerChanges;
+  changes["discard"] = "new";  // of one fabric never for the sake of another
+  changes["deny_delete"] = true;
+  return ensure_stream(connection, changes, limit);
+}
+
 Result<void> check_names(std::string_view fabric, std::string_view participant) {
   for (const auto& [what, name] : {std::pair("fabric", fabric), std::pair("participant", participant)})
     if (name.empty() || name.size() > kMaxName)

@@ -71,17 +71,61 @@ Result<Ledger> LedgerStore::read() {
 Result<Stepped> LedgerStore::change(UtcTime now, const std::function<Result<Stepped>(Ledger)>& step) {
   std::optional<Stepped> stepped;
   const auto done = database_.in_transaction([&]() -> Result<void> {
+    WEFT_TRY(const auto place, shared());
+    if (place)
+      return fail(ErrorKind::usage,
+                  "{}: it is a copy of a blacklist that machines share: give --credential to change that, or "
+                  "make the file this machine's own (weft blacklist unshare)",
+                  database_.path().string());
     WEFT_TRY(const auto before, read());
     WEFT_TRY(stepped, step(before));
-    for (const blacklist::LedgerEvent& event : stepped->events)
-      WEFT_TRY_VOID(database_.execute(
-          "INSERT INTO history(at, entry, kind, text, author) VALUES(?,?,?,?,?)",
-          {now.time_since_epoch().count(), event.entry ? number_of(*event.entry) : SqlValue(),
-           std::string(to_string(event.kind)), event.text, event.author}));
+    WEFT_TRY_VOID(tell(now, stepped->events));
     return write(before, stepped->ledger);
   });
   if (!done) return pass_on(done);
   return std::move(*stepped);
+}
+
+Result<void> LedgerStore::tell(UtcTime at, const std::vector<blacklist::LedgerEvent>& events) {
+  for (const blacklist::LedgerEvent& event : events)
+    WEFT_TRY_VOID(
+        database_.execute("INSERT INTO history(at, entry, kind, text, author) VALUES(?,?,?,?,?)",
+                          {at.time_since_epoch().count(), event.entry ? number_of(*event.entry) : SqlValue(),
+                           std::string(to_string(event.kind)), event.text, event.author}));
+  return {};
+}
+
+Result<std::optional<SharedPlace>> LedgerStore::shared() {
+  std::optional<SharedPlace> shared;
+  const auto read = database_.query(
+      "SELECT json_extract(value,'$.chain'), json_extract(value,'$.change'), json_extract(value,'$.number'), "
+      "json_extract(value,'$.sequence'), json_extract(value,'$.last_whole') FROM facts WHERE name='shared'",
+      {}, [&](const Row& row) -> Result<void> {
+        const auto number = [&](int column) { return static_cast<std::uint64_t>(row.integer(column)); };
+        shared = {{row.text(0), row.text(1), number(2)}, number(3), number(4)};
+        return {};
+      });
+  if (!read) return pass_on(read);
+  return shared;
+}
+
+Result<void> LedgerStore::set_shared(const std::optional<SharedPlace>& shared) {
+  if (!shared) return database_.execute("DELETE FROM facts WHERE name='shared'");
+  const auto number = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  return database_.execute(
+      "INSERT OR REPLACE INTO facts(name, value) VALUES('shared', json_object('chain', ?, 'change', ?, "
+      "'number', ?, 'sequence', ?, 'last_whole', ?))",
+      {shared->place.chain, shared->place.change, number(shared->place.number), number(shared->sequence),
+       number(shared->last_whole)});
+}
+
+Result<void> LedgerStore::take_over(const blacklist::LedgerChange& change, std::uint64_t sequence) {
+  WEFT_TRY(const auto at, shared());
+  WEFT_TRY(const auto before, read());
+  WEFT_TRY_VOID(tell(change.at, change.events));
+  WEFT_TRY_VOID(write(before, with_change(before, change)));
+  const auto whole = change.whole ? change.place.number : at ? at->last_whole : 0;
+  return set_shared(SharedPlace{change.place, sequence, whole});
 }
 
 Result<void> LedgerStore::write(const Ledger& before, const Ledger& after) {

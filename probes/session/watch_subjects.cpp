@@ -17,6 +17,10 @@ std::string watch_subjects(std::string_view kind, std::string_view fabric) {
   return fmt::format("weft.{}.{}.*", kind, subject_token(fabric));
 }
 
+std::string ledger_subject(std::string_view fabric) {
+  return fmt::format("weft.blacklist.{}", subject_token(fabric));
+}
+
 std::optional<std::string> name_in(std::string_view subject, std::string_view kind, std::string_view fabric) {
   const auto start = fmt::format("weft.{}.{}.", kind, subject_token(fabric));
   if (!subject.starts_with(start) || subject.find('.', start.size()) != std::string_view::npos)

@@ -27,6 +27,8 @@ inline constexpr std::string_view kWatcher = "watcher";
 std::string watch_subject(std::string_view kind, std::string_view fabric, std::string_view name);
 /// weft.KIND.FABRIC.*
 std::string watch_subjects(std::string_view kind, std::string_view fabric);
+/// Of the changes of a fabric's blacklist that machines share: weft.blacklist.FABRIC
+std::string ledger_subject(std::string_view fabric);
 /// The name that ends it, and only where it is of this kind and fabric.
 std::optional<std::string> name_in(std::string_view subject, std::string_view kind, std::string_view fabric);
 /// Under which answers to this participant come: nobody else hears them.

@@ -83,6 +83,23 @@ class EventLog {
   virtual Result<std::vector<StoredEvent>> read_behind(std::uint64_t sequence, std::size_t most) = 0;
 };
 
+struct StoredChange {
+  std::uint64_t sequence = 0;
+  std::string text;
+};
+
+/// The changes of something that several machines keep a copy of, in order.
+class ChangeLog {
+ public:
+  virtual ~ChangeLog() = default;
+  /// Appends; `last`: the sequence of the last change, 0 where there is none. Returns the new sequence.
+  /// Errors: conflict, another one came last; after any other it may have been kept all the same.
+  virtual Result<std::uint64_t> append(std::uint64_t last, std::string_view text) = 0;
+  virtual Result<std::optional<StoredChange>> last() = 0;
+  /// The first one behind `sequence`.
+  virtual Result<std::optional<StoredChange>> next(std::uint64_t sequence) = 0;
+};
+
 /// Which of several watchers is active. Holding lasts until `time to live` after the last success of hold();
 /// the holder must stop writing by its own steady clock before that.
 class Lease {

@@ -136,8 +136,10 @@ class History {
   void pass_time() {
     const Seconds passed(below(5) ? below(900) : below(20'000));
     now_.wall += passed, now_.uptime += passed, lived_ += passed;
+    other_.wall += passed, other_.uptime += passed;
     if (below(12) == 0) now_.wall += Seconds(static_cast<long>(below(200'000)) - 100'000);  // a jump
     if (below(20) == 0) now_.boot = fmt::format("boot{}", ++boots_), now_.uptime = Seconds(below(100));
+    if (below(12) == 0) std::swap(now_, other_);  // machines take turns
   }
 
   void step_with(std::optional<Evidence> evidence, std::vector<Command> commands) {
@@ -204,7 +206,7 @@ class History {
   /// it.
   void look_at_times() {
     const Ledger& ledger = ledger_.ledger();
-    if (ledger.time > lived_ + Seconds(600) * boots_ + Seconds(1))
+    if (ledger.time > lived_ + Seconds(600) * (boots_ + 1) + Seconds(1))
       slurm_.break_rule(fmt::format("the ledger counted {} s of {}", ledger.time.count(), lived_.count()));
     for (const Entry& entry : ledger.entries)
       if (entry.state == EntryState::active && entry.ends && ledger.time >= *entry.ends)
@@ -288,7 +290,7 @@ class History {
   Policy policy_;
   ModelLedger ledger_;
   ModelSlurm slurm_;
-  Now now_{kStart, 100s, "boot"};
+  Now now_{kStart, 100s, "boot"}, other_{kStart + 3min, 9h, "of another machine"};
   Seconds lived_{};
   int boots_ = 0, runs_ = 0;
   std::map<std::string, std::string> foreign_;  // reasons of others, by host

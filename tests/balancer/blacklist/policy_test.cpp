@@ -180,6 +180,22 @@ TEST(BlacklistPolicy, WhenNothingIsLeftOfThemTheCapsStillHoldAfterTheBreaker) {
   EXPECT_EQ(active, 10) << "of 40 hosts a quarter";
 }
 
+TEST(BlacklistPolicy, MachinesThatTakeTurnsWithUnequalClocksCountTheTimeOnce) {
+  Kept kept;
+  kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "leaf2"), 4h, "line card", "ann"}});
+  const auto turn_of_other = [&] {
+    kept.at += 30s;
+    const auto stepped = step(kept.ledger, kept.fabric, kept.policy, {}, {}, kept.mutes,
+                              {kStart + kept.at + 9min, kept.at + 48h, "another machine"});
+    kept.ledger = stepped.ledger;
+  };
+  turn_of_other();
+  const auto began = kept.ledger.time;
+  for (int minute = 0; minute < 200; ++minute) kept.pass(30s), turn_of_other();
+  EXPECT_EQ(kept.state(), EntryState::active);
+  EXPECT_EQ(kept.ledger.time - began, 200min);
+}
+
 TEST(BlacklistPolicy, AnOperatorsEntryEndsInProbationByTheTimeThatPassedAndNotByAJumpOfTheClock) {
   Kept kept;
   kept.pass(60s, {}, {Add{*parse_subject(kept.fabric, "leaf2"), 4h, "line card", "ann"}});
