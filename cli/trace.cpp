@@ -88,31 +88,46 @@ void report_engines(const Fabric& fabric, const session::TraceScript& script) {
   if (!said.empty()) print_stderr("weft: traced by {}\n", fmt::join(said, "; "));
 }
 
-plan::TracePlan plan_for(const plan::NicPair& pair, std::uint32_t labels) {
-  return {pair, plan::spread_labels(labels)};
+class PairTrace final : public Trace {
+ public:
+  PairTrace(const TraceGround& ground, const plan::NicPair& pair, const TraceWords& words)
+      : ground_(ground),
+        words_(words),
+        pair_(pair),
+        script_(ground.fabric, ground.addresses, ground.options, ground.run,
+                {pair, plan::spread_labels(words.labels)},
+                ground.place == TracePlace::simulation ? session::AuditOrder{} : words.audit, words.map) {}
+  session::Script& script() override { return script_; }
+  std::vector<PortId> nics() const override { return {pair_.src, pair_.dst}; }
+  int answer() override {
+    const bool names_engine = words_.engine == run::EngineKind::dpdk || !words_.dpdk_args.empty();
+    const bool live = ground_.place == TracePlace::cluster;
+    if (live || (ground_.place == TracePlace::lab && names_engine)) report_engines(ground_.fabric, script_);
+    if (live) report_strangers(ground_.fabric, script_.learner());
+    return answer_trace(ground_.fabric, script_, pair_, words_);
+  }
+
+ private:
+  const TraceGround& ground_;
+  const TraceWords& words_;
+  plan::NicPair pair_;
+  session::TraceScript script_;
+};
+
+StartTrace start_pair(const TraceWords& words) {
+  return [&words](const TraceGround& ground) -> Result<std::unique_ptr<Trace>> {
+    WEFT_TRY(const auto pair, find_pair(ground.fabric, words));
+    for (const PortId nic : {pair.src, pair.dst})
+      if (ground.place == TracePlace::cluster && !ground.addresses.address_of(nic))
+        return fail(ErrorKind::usage, "{} has no address in the fabric file: add it under addresses, ports",
+                    ground.fabric.name_of_nic(nic));
+    return std::make_unique<PairTrace>(ground, pair, words);
+  };
 }
 
-int trace_lab(const po::variables_map& values, const TraceWords& words) {
-  const auto lab = run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
-  if (!lab) return report(lab.error());
-  const auto pair = find_pair(lab->fabric(), words);
-  if (!pair) return report(pair.error());
-  const Interrupt interrupt;
-  const auto secrets = run::new_run_secrets();
-  session::TraceScript script(lab->fabric(), lab->addresses().book,
-                              {.answers_per_second = kLabAnswersPerSecond}, secrets.run,
-                              plan_for(*pair, words.labels), words.audit, words.map);
-  auto site = run::lab_site(*lab, hosts_of(lab->fabric(), *pair));
-  if (!site) return report(site.error());
-  choose_engine(*site, words);
-  const auto done =
-      run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, lab->fabric(), script, secrets,
-                      [](const session::Progress&) {}, interrupt.token(), {.limit = words.limit});
-  if (interrupt.happened()) return kExitInterrupted;
-  if (!done) return report(done.error());
-  if (words.engine == run::EngineKind::dpdk || !words.dpdk_args.empty())
-    report_engines(lab->fabric(), script);
-  return answer_trace(lab->fabric(), script, *pair, words);
+StartTrace start_of(const TraceWords& words) {
+  if (words.fields) return start_fields(words);
+  return words.every_path ? start_every_path(words) : start_pair(words);
 }
 
 /// On InfiniBand nothing is traced: the switches' tables tell the path of each of the target's LIDs.
@@ -143,58 +158,18 @@ int trace_subnet(const po::variables_map& values, const TraceWords& words, const
   return mads ? trace_in_tables(**mads, fabric, *pair, words) : report(mads.error());
 }
 
-int trace_cluster(const po::variables_map& values, const TraceWords& words, const files::FabricFile& file) {
+/// The labels are the target's LIDs; the tables are those that a subnet manager would fill.
+int trace_simulated_infiniband(const TraceWords& words, const files::FabricFile& file) {
   const auto pair = find_pair(file.fabric, words);
   if (!pair) return report(pair.error());
-  for (const PortId nic : {pair->src, pair->dst})
-    if (!file.addresses.address_of(nic))
-      return report({ErrorKind::usage, fmt::format("{} has no address in the fabric file: add it under "
-                                                   "addresses, ports",
-                                                   file.fabric.name_of_nic(nic))});
-  auto cluster = cluster_to_trace(values, words, file, hosts_of(file.fabric, *pair));
-  if (!cluster) return report(cluster.error());
-  const Interrupt interrupt;
-  const auto secrets = run::new_run_secrets();
-  session::TraceScript script(file.fabric, file.addresses, {.answers_per_second = kLiveAnswersPerSecond},
-                              secrets.run, plan_for(*pair, words.labels), words.audit, words.map);
-  const auto done = run_with_agents(
-      cluster->site, cluster->bus, file.fabric, script, secrets, [](const session::Progress&) {},
-      interrupt.token(), cluster->timing);
-  if (interrupt.happened()) return kExitInterrupted;
-  if (!done) return report(done.error());
-  report_engines(file.fabric, script);
-  report_strangers(file.fabric, script.learner());
-  return answer_trace(file.fabric, script, *pair, words);
-}
-
-/// The labels are the target's LIDs; the tables are those that a subnet manager would fill.
-int trace_simulated_infiniband(const TraceWords& words, const files::FabricFile& file,
-                               const plan::NicPair& pair) {
   const auto tables = simulated_tables(file.fabric, file.lab.lmc, {});
   if (!tables) return report(tables.error());
   PathTable table;
   const AddressBook addresses;
   plan::PathLearner learner(file.fabric, addresses, table);
-  adopt_labels(learner, *tables->tables, pair);
-  print_paths(file.fabric, learner, words, 1U << file.lab.lmc, pair);
+  adopt_labels(learner, *tables->tables, *pair);
+  print_paths(file.fabric, learner, words, 1U << file.lab.lmc, *pair);
   return learner.pairs().empty() ? kExitUnknown : kExitHealthy;
-}
-
-int trace_simulated(const TraceWords& words, const files::FabricFile& file) {
-  const auto pair = find_pair(file.fabric, words);
-  if (!pair) return report(pair.error());
-  if (file.fabric.kind() == FabricKind::infiniband) return trace_simulated_infiniband(words, file, *pair);
-  const auto addresses = plan_addresses(file.fabric, file.lab.family);
-  if (!addresses) return report(addresses.error());
-  session::TraceScript script(file.fabric, addresses->book, {.answers_per_second = kLabAnswersPerSecond},
-                              RunId(1), plan_for(*pair, words.labels), {}, words.map);
-  const NodeId host = file.fabric.port(pair->src).node;
-  session::Coordinator coordinator(file.fabric, script, {RunId(1), {}},
-                                   {{host, {{words.src, pair->src}, {words.dst, pair->dst}}}});
-  const auto open = run::simulated_engines(file.fabric, addresses->book, {}, 1, nullptr, {}, {}, words.hash);
-  const auto done = coordinate_in_process(coordinator, {file.fabric.name_of(host)}, open,
-                                          [](const session::Progress&) {}, {});
-  return done ? answer_trace(file.fabric, script, *pair, words) : report(done.error());
 }
 
 /// In the tables of the subnet where an adapter is named; else in those that a subnet manager would fill, and
@@ -211,7 +186,7 @@ int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& w
   if (!simulated && names_adapter) return trace_subnet(values, words, file.fabric);
   if (!simulated && !values["port"].defaulted())
     return report({ErrorKind::usage, "--port is one of an adapter: add --device HCA"});
-  const int status = trace_simulated(words, file);
+  const int status = trace_simulated_infiniband(words, file);
   if (!simulated && status == kExitHealthy)
     print_stderr(
         "weft: traced in tables as a subnet manager would fill them; --device HCA asks the subnet\n");
@@ -252,12 +227,9 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
       return report({ErrorKind::usage, "--hash is of a simulation: add --simulate"});
     const auto live = read_live_fabric(path);
     if (!live) return report(live.error());
-    if (words.fields) return try_fields_cluster(values, words, *live);
-    return words.every_path ? find_paths_cluster(values, words, *live) : trace_cluster(values, words, *live);
+    return trace_in_cluster(values, words, *live, start_of(words));
   }
-  const int status = words.fields       ? try_fields_simulated(words, *file)
-                     : words.every_path ? find_paths_simulated(words, *file)
-                                        : trace_simulated(words, *file);
+  const int status = trace_in_simulation(words, *file, start_of(words));
   if (!simulated && status == kExitHealthy)
     print_stderr("weft: {} gives no addresses: traced in a simulation, no packet was sent\n", path);
   return status;
@@ -323,9 +295,7 @@ int trace_command(const Arguments& arguments) {
   const auto lab = (*values)["lab"].as<std::string>();
   if (!(*values)["hash"].defaulted())
     return report({ErrorKind::usage, "--hash is of a simulation: a lab's routers hash by their kernel"});
-  if (!lab::ib_lab_exists(lab, ib_lab_root()) && words->fields) return try_fields_lab(*values, *words);
-  if (!lab::ib_lab_exists(lab, ib_lab_root()))
-    return words->every_path ? find_paths_lab(*values, *words) : trace_lab(*values, *words);
+  if (!lab::ib_lab_exists(lab, ib_lab_root())) return trace_in_lab(*values, *words, start_of(*words));
   if (words->map.all_labels || words->every_path || words->fields)
     return report({ErrorKind::usage,
                    "--map, --every-path and --fields: on InfiniBand tables tell the path of every label"});

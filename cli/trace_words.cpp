@@ -106,11 +106,6 @@ Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words) {
   return plan::NicPair{src, dst};
 }
 
-std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair) {
-  const NodeId near = fabric.port(pair.src).node, far = fabric.port(pair.dst).node;
-  return near == far ? std::vector{near} : std::vector{near, far};
-}
-
 void choose_engine(run::AgentSite& site, const TraceWords& words) {
   site.agent_options.dpdk_args = words.dpdk_args;
   if (words.engine) site.agent_options.engine = *words.engine;

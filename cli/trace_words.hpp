@@ -34,8 +34,6 @@ Result<TraceWords> read_trace_words(const po::variables_map& values);
 
 /// The two NICs. Errors: not_found, usage.
 Result<plan::NicPair> find_pair(const Fabric& fabric, const TraceWords& words);
-/// Both ends; one where a host probes itself.
-std::vector<NodeId> hosts_of(const Fabric& fabric, const plan::NicPair& pair);
 
 /// Queue pairs to audit need their engine; else each NIC is traced from as it can send.
 void choose_engine(run::AgentSite& site, const TraceWords& words);

@@ -18,11 +18,12 @@ std::vector<std::string> names_of(const Fabric& fabric, const std::vector<NodeId
   return names;
 }
 
-/// Fields that a file may say are hashed.
-std::vector<std::string_view> hashed(const FieldFindings& findings) {
-  std::vector<std::string_view> fields;
+/// The fields of which this is the answer, by what `name` calls them.
+template <class Name>
+std::vector<std::string> fields_that(const FieldFindings& findings, MovesPath moves, Name name) {
+  std::vector<std::string> fields;
   for (const FieldFinding& finding : findings.fields)
-    if (finding.moves == MovesPath::yes) fields.push_back(to_string(finding.field));
+    if (finding.moves == moves) fields.emplace_back(name(finding.field));
   return fields;
 }
 
@@ -37,7 +38,20 @@ std::string conclusions(const FieldFindings& findings, std::size_t columns) {
     text += wrapped("the source port moves nothing: labels choose no paths here", 0, columns);
   if (findings.moves(PacketField::queue_pair) == MovesPath::yes)
     text += wrapped(kProbesPathsAlone, 0, columns);
-  if (const auto fields = hashed(findings); !fields.empty())
+  if (findings.moves(PacketField::queue_pair) == MovesPath::unknown)
+    text += wrapped(
+        "whether switches hash the destination queue pair is not known: paths of labels may be those of "
+        "probes "
+        "alone",
+        0, columns);
+  // A file that leaves a field out says that it is not hashed: nothing is advised of what is half known.
+  if (const auto open = fields_that(findings, MovesPath::unknown, [](PacketField f) { return words_of(f); });
+      !open.empty())
+    return text + wrapped(fmt::format("for the fabric file's hashed: nothing yet: {} {} unknown",
+                                      fmt::join(open, ", "), open.size() == 1 ? "is" : "are"),
+                          0, columns);
+  if (const auto fields = fields_that(findings, MovesPath::yes, [](PacketField f) { return to_string(f); });
+      !fields.empty())
     text += wrapped(fmt::format("for the fabric file, so that sweep and balance know it: hashed: [{}]",
                                 fmt::join(fields, ", ")),
                     0, columns);

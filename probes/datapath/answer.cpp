@@ -1,17 +1,16 @@
 #include "probes/datapath/answer.hpp"
 
 #include "probes/packet/icmp.hpp"
+#include "probes/packet/plain_probe.hpp"
 
 namespace weft::datapath {
 namespace {
 
-std::optional<Answer> read_echo(const packet::EthernetHeader& ethernet, const packet::IpPacket& ip,
-                                const packet::RunSecrets& secrets) {
-  const auto packet = packet::decode_probe_packet(ethernet, ip);
-  if (!packet || packet->header.kind != packet::ProbeKind::echo || packet->header.run != secrets.run ||
-      !packet::authenticate(*packet, secrets.key))
+std::optional<Answer> read_echo(const packet::ProbePacket& packet, const packet::RunSecrets& secrets) {
+  if (packet.header.kind != packet::ProbeKind::echo || packet.header.run != secrets.run ||
+      !packet::authenticate(packet, secrets.key))
     return std::nullopt;
-  return Echo{.header = packet->header, .from = packet->ip.source, .intact = packet->intact};
+  return Echo{.header = packet.header, .from = packet.ip.source, .intact = packet.intact};
 }
 
 /// The quoted probe's header. A quote that holds all of it but was not made with the key is a forgery: `ours`
@@ -66,12 +65,15 @@ std::optional<Answer> read_hop(const packet::IpPacket& packet, const LocalNic& n
 }  // namespace
 
 std::optional<Answer> read_answer(ByteSpan frame, const LocalNic& nic, const packet::RunSecrets& secrets) {
+  if (const auto plain = packet::read_plain_probe(frame))
+    return plain->ip.destination == nic.address ? read_echo(*plain, secrets) : std::nullopt;
   const auto ethernet = packet::decode_ethernet(frame);
   if (!ethernet) return std::nullopt;
   const auto ip = packet::decode_ip(frame.subspan(ethernet->size));
   if (!ip || ip->destination != nic.address) return std::nullopt;
-  return ip->protocol == packet::kProtocolUdp ? read_echo(ethernet->header, *ip, secrets)
-                                              : read_hop(*ip, nic, secrets);
+  if (ip->protocol != packet::kProtocolUdp) return read_hop(*ip, nic, secrets);
+  const auto packet = packet::decode_probe_packet(ethernet->header, *ip);
+  return packet ? read_echo(*packet, secrets) : std::nullopt;
 }
 
 }  // namespace weft::datapath

@@ -39,7 +39,10 @@ FrameTemplate::Way FrameTemplate::way_of(const ProbeRoute& route) {
 }
 
 bool FrameTemplate::is_of(const ProbeRoute& route, std::size_t ip_size) const {
-  return frame_.size() == kEthernetSize + ip_size && way_ == way_of(route);
+  const Way way = way_of(route);
+  const auto same = [&](std::size_t i) { return way[i] == way_[i]; };
+  return frame_.size() == kEthernetSize + ip_size && same(0) && same(1) && same(2) && same(3) && same(4) &&
+         same(5) && same(6);
 }
 
 /// Writes what all frames of this way and size share.
@@ -71,19 +74,22 @@ void FrameTemplate::write_headers(const ProbeRoute& route, std::uint32_t psn) {
   const bool v6 = route.to.is_v6();
   const auto ip = MutableByteSpan(frame_).subspan(kEthernetSize);
   const auto masked = MutableByteSpan(masked_).subspan(kPseudoLrh);
+  const auto headers = probe_payload_offset(v6);
+  WEFT_CHECK(ip.size() >= headers && masked.size() >= headers);
+  const auto front = ip.first<kIpv4Size>();
   if (v6) {
-    store_u8(ip, kHopLimit6, route.hop_limit);
+    store_u8(front, kHopLimit6, route.hop_limit);
   } else {
-    store_be16(ip, kIdentification, route.identification);
-    store_be16(masked, kIdentification, route.identification);
-    store_u8(ip, kTtl, route.hop_limit);
-    store_be16(ip, kChecksum,
+    store_be16(front, kIdentification, route.identification);
+    store_be16(masked.first<kIpv4Size>(), kIdentification, route.identification);
+    store_u8(front, kTtl, route.hop_limit);
+    store_be16(front, kChecksum,
                checksum_fold(ip_sum_ + route.identification + (std::uint64_t{route.hop_limit} << 8)));
   }
-  const auto transport = ip_header_size(v6);
-  for (const auto headers : {ip, masked}) {
-    store_be16(headers, transport, route.label.value());
-    store_be24(headers, transport + kUdpSize + kPsn, psn);
+  for (const auto all : {ip, masked}) {
+    const auto transport = all.subspan(ip_header_size(v6)).first<kUdpSize + kBthSize>();
+    store_be16(transport, 0, route.label.value());
+    store_be24(transport, kUdpSize + kPsn, psn);
   }
 }
 
@@ -99,7 +105,8 @@ ByteSpan FrameTemplate::write(const ProbeRoute& route, const ProbeHeader& header
   const auto at = probe_payload_offset(route.to.is_v6());
   const auto payload = MutableByteSpan(frame_).subspan(kEthernetSize + at, kProbeHeaderSize);
   encode_probe_header(header, {route.from, route.to, route.label}, key, payload);
-  std::memcpy(masked_.data() + kPseudoLrh + at, payload.data(), payload.size());
+  WEFT_CHECK(masked_.size() >= kPseudoLrh + at + kProbeHeaderSize);
+  std::memcpy(masked_.data() + kPseudoLrh + at, payload.data(), kProbeHeaderSize);
   store_icrc(frame_, icrc());
   return frame_;
 }

@@ -32,9 +32,14 @@ constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   return product;
 }
 
-void mask_ip(MutableByteSpan ip) {
-  const bool v4 = load_u8(ip, 0) >> 4 == 4;
-  if (v4) {
+}  // namespace
+
+void mask_for_icrc(MutableByteSpan masked, std::size_t ip_header_size) {
+  WEFT_CHECK(ip_header_size >= kIpv4Size &&
+             kPseudoLrh + ip_header_size + kUdpSize + kBthSize <= masked.size());
+  std::memset(masked.data(), 0xFF, kPseudoLrh);
+  const auto ip = masked.subspan(kPseudoLrh).first<kIpv4Size>();
+  if (load_u8(ip, 0) >> 4 == 4) {
     store_u8(ip, 1, 0xFF);       // type of service
     store_u8(ip, 8, 0xFF);       // time to live
     store_be16(ip, 10, 0xFFFF);  // header checksum
@@ -42,16 +47,9 @@ void mask_ip(MutableByteSpan ip) {
     store_be32(ip, 0, load_be32(ip, 0) | 0x0FFFFFFF);  // traffic class and flow label
     store_u8(ip, 7, 0xFF);                             // hop limit
   }
-}
-
-}  // namespace
-
-void mask_for_icrc(MutableByteSpan masked, std::size_t ip_header_size) {
-  std::memset(masked.data(), 0xFF, kPseudoLrh);
-  mask_ip(masked.subspan(kPseudoLrh));
-  const auto udp = kPseudoLrh + ip_header_size;
-  store_be16(masked, udp + 6, 0xFFFF);         // UDP checksum
-  store_u8(masked, udp + kUdpSize + 4, 0xFF);  // BTH: FECN, BECN and six reserved bits
+  const auto transport = masked.subspan(kPseudoLrh + ip_header_size).first<kUdpSize + kBthSize>();
+  store_be16(transport, 6, 0xFFFF);         // UDP checksum
+  store_u8(transport, kUdpSize + 4, 0xFF);  // BTH: FECN, BECN and six reserved bits
 }
 
 ZeroTail::ZeroTail(std::size_t bytes) : power_(kOne) {
@@ -62,14 +60,12 @@ ZeroTail::ZeroTail(std::size_t bytes) : power_(kOne) {
 std::uint32_t ZeroTail::operator()(std::uint32_t crc) const { return ~multiply(~crc, power_); }
 
 std::uint32_t compute_icrc(ByteSpan packet, std::size_t ip_header_size) {
-  const auto headers = ip_header_size + kUdpSize + kBthSize;
-  WEFT_CHECK(ip_header_size <= kMaxIpHeader && ip_header_size >= kIpv4Size && headers <= packet.size());
+  WEFT_CHECK(ip_header_size <= kMaxIpHeader);
   std::array<std::byte, kPseudoLrh + kCopied> masked;
   const auto copied = std::min(packet.size(), kCopied);
   std::memcpy(masked.data() + kPseudoLrh, packet.data(), copied);
-  const auto view = MutableByteSpan(masked).first(kPseudoLrh + copied);
-  mask_for_icrc(view, ip_header_size);
-  const auto crc = libdeflate_crc32(0, view.data(), view.size());
+  mask_for_icrc(MutableByteSpan(masked).first(kPseudoLrh + copied), ip_header_size);
+  const auto crc = libdeflate_crc32(0, masked.data(), kPseudoLrh + copied);
   if (copied == packet.size()) return crc;
   return libdeflate_crc32(crc, packet.data() + copied, packet.size() - copied);
 }

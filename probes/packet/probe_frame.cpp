@@ -3,40 +3,49 @@
 #include <sodium.h>
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <limits>
 
 #include "probes/packet/icrc.hpp"
+#include "probes/packet/plain_probe.hpp"
+#include "probes/packet/probe_header_bytes.hpp"
 
 namespace weft::packet {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x57454654;  // "WEFT"
-constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kAuthenticated = 44;  // bytes of the header that stand before the authenticator
 constexpr std::size_t kEnvelopeSize = 34;
 constexpr std::size_t kBeforeHeader = kUdpSize + kBthSize + kDethSize;  // in the payload of the IP packet
 
-using Authenticator = std::array<std::byte, crypto_shorthash_BYTES>;
-static_assert(kAuthenticated + crypto_shorthash_BYTES == kProbeHeaderSize);
+static_assert(kAuthenticated + sizeof(std::uint64_t) == kProbeHeaderSize);
 static_assert(sizeof(RunKey) == crypto_shorthash_KEYBYTES);
 
-Authenticator hash_of(ByteSpan input, const RunKey& key) {
-  Authenticator out;
-  crypto_shorthash(reinterpret_cast<unsigned char*>(out.data()),
+std::uint64_t hash_of(ByteSpan input, const RunKey& key) {
+  std::uint64_t hash = 0;
+  static_assert(sizeof hash == crypto_shorthash_BYTES);
+  crypto_shorthash(reinterpret_cast<unsigned char*>(&hash),
                    reinterpret_cast<const unsigned char*>(input.data()), input.size(),
                    reinterpret_cast<const unsigned char*>(key.data()));
-  return out;
+  return hash;
 }
 
-Authenticator authenticator_of(ByteSpan header, const ProbeEnvelope& envelope, const RunKey& key) {
+/// Of the header's first 44 bytes, both addresses and the source port.
+std::uint64_t authenticator_of(ProbeHeaderBytes header, const IpAddress& source, const IpAddress& destination,
+                               UdpPort source_port, const RunKey& key) {
   std::array<std::byte, kAuthenticated + kEnvelopeSize> input;
-  std::memcpy(input.data(), header.first(kAuthenticated).data(), kAuthenticated);
-  std::memcpy(input.data() + kAuthenticated, envelope.source.bytes().data(), 16);
-  std::memcpy(input.data() + kAuthenticated + 16, envelope.destination.bytes().data(), 16);
-  store_be16(input, kAuthenticated + 32, envelope.source_port.value());
+  std::memcpy(input.data(), header.data(), kAuthenticated);
+  std::memcpy(input.data() + kAuthenticated, source.bytes().data(), 16);
+  std::memcpy(input.data() + kAuthenticated + 16, destination.bytes().data(), 16);
+  store_be16(input, kAuthenticated + 32, source_port.value());
   return hash_of(input, key);
+}
+
+bool is_authentic(ProbeHeaderBytes header, const IpAddress& source, const IpAddress& destination,
+                  UdpPort source_port, const RunKey& key) {
+  std::uint64_t found = 0;
+  std::memcpy(&found, header.data() + kAuthenticated, sizeof found);
+  // Compared as one word: the time does not tell how many bytes are right.
+  return found == authenticator_of(header, source, destination, source_port, key);
 }
 
 std::uint32_t clamp_turnaround(Nanoseconds turnaround) {
@@ -94,25 +103,18 @@ Result<UdpHeader> decode_roce_udp(const IpPacket& ip) {
 
 Result<ProbeHeader> decode_probe_header(ByteSpan payload) {
   if (auto enough = need_bytes(payload, kProbeHeaderSize, "probe header"); !enough) return pass_on(enough);
-  if (load_be32(payload, 0) != kMagic || load_u8(payload, 4) != kVersion)
-    return fail(ErrorKind::invalid_input, "no probe header of version {}", kVersion);
-  const auto kind = load_u8(payload, 5);
-  if (kind < 1 || kind > 4) return fail(ErrorKind::invalid_input, "probe of unknown kind {}", kind);
-  return ProbeHeader{.kind = static_cast<ProbeKind>(kind),
-                     .back_label = UdpPort(load_be16(payload, 6)),
-                     .run = RunId(load_be64(payload, 8)),
-                     .batch = BatchId(load_be32(payload, 16)),
-                     .nic = PortId(load_be32(payload, 20)),
-                     .spec = load_be32(payload, 24),
-                     .sequence = load_be32(payload, 28),
-                     .sent_at = Nanoseconds(static_cast<std::int64_t>(load_be64(payload, 32))),
-                     .turnaround = Nanoseconds(load_be32(payload, 40))};
+  const auto bytes = payload.first<kProbeHeaderSize>();
+  if (!is_probe_header(bytes))
+    return fail(ErrorKind::invalid_input, "no probe header of version {}, kind 1 to 4", kProbeVersion);
+  return load_probe_header(bytes);
 }
 
 void encode_probe_header(const ProbeHeader& header, const ProbeEnvelope& envelope, const RunKey& key,
-                         MutableByteSpan out) {
-  store_be32(out, 0, kMagic);
-  store_u8(out, 4, kVersion);
+                         MutableByteSpan payload) {
+  WEFT_CHECK(payload.size() >= kProbeHeaderSize);
+  const auto out = payload.first<kProbeHeaderSize>();
+  store_be32(out, 0, kProbeMagic);
+  store_u8(out, 4, kProbeVersion);
   store_u8(out, 5, static_cast<std::uint8_t>(header.kind));
   store_be16(out, 6, header.back_label.value());
   store_be64(out, 8, header.run.value());
@@ -122,18 +124,15 @@ void encode_probe_header(const ProbeHeader& header, const ProbeEnvelope& envelop
   store_be32(out, 28, header.sequence);
   store_be64(out, 32, static_cast<std::uint64_t>(header.sent_at.count()));
   store_be32(out, 40, clamp_turnaround(header.turnaround));
-  const auto authenticator = authenticator_of(out, envelope, key);
-  std::memcpy(out.subspan(kAuthenticated, authenticator.size()).data(), authenticator.data(),
-              authenticator.size());
+  const auto authenticator =
+      authenticator_of(out, envelope.source, envelope.destination, envelope.source_port, key);
+  std::memcpy(out.data() + kAuthenticated, &authenticator, sizeof authenticator);
 }
 
 bool authenticate(ByteSpan payload, const ProbeEnvelope& envelope, const RunKey& key) {
   if (payload.size() < kProbeHeaderSize) return false;
-  Authenticator found;
-  std::memcpy(found.data(), payload.data() + kAuthenticated, sizeof found);
-  // Compared as one word: the time does not tell how many bytes are right.
-  return std::bit_cast<std::uint64_t>(found) ==
-         std::bit_cast<std::uint64_t>(authenticator_of(payload, envelope, key));
+  return is_authentic(payload.first<kProbeHeaderSize>(), envelope.source, envelope.destination,
+                      envelope.source_port, key);
 }
 
 std::uint32_t first_psn(const ProbeHeader& header, const RunKey& key) {
@@ -141,13 +140,15 @@ std::uint32_t first_psn(const ProbeHeader& header, const RunKey& key) {
   store_be32(input, 0, header.batch.value());
   store_be32(input, 4, header.nic.value());
   store_be32(input, 8, header.spec);
-  return load_be24(hash_of(input, key), 0);
+  const auto hash = hash_of(input, key);
+  return load_be24(std::as_bytes(std::span(&hash, 1)), 0);
 }
 
 std::uint16_t first_identification(BatchId batch, const RunKey& key) {
   std::array<std::byte, 4> input;
   store_be32(input, 0, batch.value());
-  return load_be16(hash_of(input, key), 0);
+  const auto hash = hash_of(input, key);
+  return load_be16(std::as_bytes(std::span(&hash, 1)), 0);
 }
 
 std::size_t probe_size(std::size_t wanted, bool v6) {
@@ -184,14 +185,16 @@ Result<ProbePacket> decode_probe_packet(const EthernetHeader& ethernet, const Ip
 }
 
 Result<ProbePacket> decode_probe_frame(ByteSpan frame) {
+  if (const auto plain = read_plain_probe(frame)) return *plain;
   WEFT_TRY(const auto ethernet, decode_ethernet(frame));
   WEFT_TRY(const auto ip, decode_ip(frame.subspan(ethernet.size)));
   return decode_probe_packet(ethernet.header, ip);
 }
 
 bool authenticate(const ProbePacket& packet, const RunKey& key) {
-  return authenticate(packet.ip.payload.subspan(kBeforeHeader),
-                      {packet.ip.source, packet.ip.destination, packet.label}, key);
+  WEFT_CHECK(packet.ip.payload.size() >= kBeforeHeader + kProbeHeaderSize);
+  const auto header = packet.ip.payload.subspan(kBeforeHeader).first<kProbeHeaderSize>();
+  return is_authentic(header, packet.ip.source, packet.ip.destination, packet.label, key);
 }
 
 Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key) {

@@ -58,6 +58,28 @@ TEST(Balance, ARingOnAHealthyFabricIsAtTheBound) {
   EXPECT_THAT(balance(words).out, HasSubstr("ring over 16 hosts"));
 }
 
+TEST(Balance, TakesPredictedLabelsOfALinearHashAndTakesThemBackWhereOneIsWrong) {
+  const ScratchFile fabric(kClos);
+  const auto traced = call(trace_command, {"host1", "host5", "--fabric", fabric.path(), "--simulate",
+                                           "--labels", "200", "--hash", "crc32", "-o", "json"});
+  ASSERT_EQ(traced.status, 0) << traced.err;
+  const ScratchFile flows(R"({"src":"host1","dst":"host5","bytes":100})"
+                          "\n");
+  const auto said_of = [&](const Json& map) {
+    const ScratchFile paths(map.dump());
+    const auto outcome = balance({"--flows", flows.path(), "--paths", paths.path(), "--predict"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.err;
+  };
+  auto map = Json::parse(traced.out);
+  EXPECT_THAT(said_of(map), HasSubstr("1 of 1 pairs have linear hashes"));
+  auto& paths = map["pairs"][0]["paths"];
+  ASSERT_GE(paths.size(), 2u);
+  paths[1]["labels"].push_back(paths[0]["labels"].back());
+  paths[0]["labels"].erase(paths[0]["labels"].size() - 1);
+  EXPECT_THAT(said_of(map), HasSubstr("0 of 1 pairs have linear hashes: 0 labels predicted"));
+}
+
 TEST(Balance, FlowsThatCannotBeAssignedAreNamedAndTheRestIs) {
   const ScratchFile flows(
       "{\"src\":\"host1\",\"dst\":\"host5\",\"bytes\":100}\n{\"src\":\"host1\",\"dst\":\"host77\",\"bytes\":"

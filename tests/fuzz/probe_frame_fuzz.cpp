@@ -6,6 +6,7 @@
 
 #include "probes/datapath/answer.hpp"
 #include "probes/datapath/responder.hpp"
+#include "probes/packet/plain_probe.hpp"
 
 namespace {
 
@@ -22,6 +23,21 @@ std::size_t take(datapath::Responder& responder, ByteSpan frame) {
   return answer.size();
 }
 
+/// One pass reads no frame that the decoders of the layers refuse, and the same of it.
+void read_alike(ByteSpan frame) {
+  const auto plain = packet::read_plain_probe(frame);
+  if (!plain) return;
+  const auto ethernet = packet::decode_ethernet(frame);
+  WEFT_CHECK(ethernet);
+  const auto ip = packet::decode_ip(frame.subspan(ethernet->size));
+  WEFT_CHECK(ip);
+  const auto layers = packet::decode_probe_packet(ethernet->header, *ip);
+  WEFT_CHECK(layers && layers->header == plain->header && layers->intact == plain->intact &&
+             layers->label == plain->label && layers->ip.source == plain->ip.source &&
+             layers->ip.destination == plain->ip.destination &&
+             layers->ip.bytes.size() == plain->ip.bytes.size() && layers->ethernet == plain->ethernet);
+}
+
 void any_frame(ByteSpan frame) {
   const datapath::RunNics nics;
   datapath::Responder responder(kNic, kSecrets, nics);
@@ -29,6 +45,7 @@ void any_frame(ByteSpan frame) {
   (void)read_answer(frame, kNic, kSecrets);
   (void)packet::decode_probe_frame(frame, kSecrets.key);
   (void)packet::decode_probe_header(frame);
+  read_alike(frame);
 }
 
 void damaged_probe(ByteSpan input) {
@@ -50,6 +67,7 @@ void damaged_probe(ByteSpan input) {
     WEFT_CHECK(std::ranges::equal(one.write(route, header, kSecrets.key, first, size), frame));
   frame[load_be16(input, 18) % frame.size()] ^= std::byte{load_u8(input, 20)};
   frame.resize(frame.size() - std::min<std::size_t>(load_u8(input, 21), frame.size()));
+  read_alike(frame);
   const datapath::RunNics nics({{header.nic, kNear}});
   datapath::Responder responder(kNic, kSecrets, nics, {.batches = 2, .streams = 2});
   take(responder, frame);

@@ -181,12 +181,15 @@ Result<HashOptions> parse_hash(std::string_view text) {
   const auto family = find_word(kFamilies, next_word());
   if (!family) return unknown();
   options.family = *family;
+  std::optional<Reduction> reduction;
   while (!rest.empty()) {
     rest.remove_prefix(1);
     const auto word = next_word();
-    if (const auto reduction = find_word(kReductions, word))
-      options.reduction = *reduction;
-    else if (const auto flag = find_word(kFlags, word))
+    if (const auto named = find_word(kReductions, word)) {
+      if (reduction.value_or(*named) != *named)
+        return fail(ErrorKind::usage, "{}: one of :modulo, :threshold and :table, not two", text);
+      options.reduction = *(reduction = named);
+    } else if (const auto flag = find_word(kFlags, word))
       options.*(*flag) = true;
     else
       return unknown();

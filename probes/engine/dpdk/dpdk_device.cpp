@@ -301,21 +301,29 @@ std::size_t DpdkDevice::poll() {
 
 void DpdkDevice::sort_in(std::span<const WeftDpdkFrame> came) {
   const auto at = steady_now();
-  for (const WeftDpdkFrame& frame : came) {
-    const auto whose = meant_for(ByteSpan(static_cast<const std::byte*>(frame.bytes), frame.size));
-    if (whose == MeantFor::nobody) {
-      library_->release(&frame, 1);
-      continue;
-    }
-    Inbox& inbox = inboxes_[static_cast<std::size_t>(whose)];
-    const std::lock_guard lock(inbox.mutex);
-    if (inbox.frames.size() < kMaxUnread) {
-      inbox.frames.push_back({frame, at});
-      continue;
-    }
-    ++inbox.dropped;
-    library_->release(&frame, 1);
+  std::array<MeantFor, kBatch> whose;
+  std::array<WeftDpdkFrame, kBatch> unwanted;
+  std::size_t released = 0;
+  for (std::size_t i = 0; i < came.size(); ++i) {
+    whose[i] = meant_for(ByteSpan(static_cast<const std::byte*>(came[i].bytes), came[i].size));
+    if (whose[i] == MeantFor::nobody) unwanted[released++] = came[i];
   }
+  for (const auto reader : {MeantFor::prober, MeantFor::responder}) {
+    if (std::find(whose.begin(), whose.begin() + came.size(), reader) == whose.begin() + came.size())
+      continue;
+    Inbox& inbox = inboxes_[static_cast<std::size_t>(reader)];
+    const std::lock_guard lock(inbox.mutex);
+    for (std::size_t i = 0; i < came.size(); ++i) {
+      if (whose[i] != reader) continue;
+      if (inbox.frames.size() < kMaxUnread) {
+        inbox.frames.push_back({came[i], at});
+        continue;
+      }
+      ++inbox.dropped;
+      unwanted[released++] = came[i];
+    }
+  }
+  if (released > 0) library_->release(unwanted.data(), static_cast<std::uint32_t>(released));
 }
 
 /// The device is free, or something came for the other reader.
@@ -337,7 +345,12 @@ bool DpdkDevice::take(Inbox& inbox, std::vector<Held>& into) {
 }
 
 void DpdkDevice::release(std::vector<Held>& frames) {
-  for (const Held& held : frames) library_->release(&held.frame, 1);
+  std::array<WeftDpdkFrame, kBatch> batch;
+  for (std::size_t from = 0; from < frames.size(); from += kBatch) {
+    const auto count = std::min(frames.size() - from, kBatch);
+    for (std::size_t i = 0; i < count; ++i) batch[i] = frames[from + i].frame;
+    library_->release(batch.data(), static_cast<std::uint32_t>(count));
+  }
   frames.clear();
 }
 

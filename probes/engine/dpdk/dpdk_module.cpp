@@ -248,7 +248,12 @@ uint32_t weft_dpdk_receive(WeftDpdkPort* port, uint32_t queue, WeftDpdkFrame* fr
 }
 
 void weft_dpdk_release(const WeftDpdkFrame* frames, uint32_t count) {
-  for (std::uint32_t i = 0; i < count; ++i) rte_pktmbuf_free(static_cast<rte_mbuf*>(frames[i].buffer));
+  rte_mbuf* buffers[kBurst];
+  for (std::uint32_t from = 0; from < count; from += kBurst) {
+    const auto some = std::min(count - from, kBurst);
+    for (std::uint32_t i = 0; i < some; ++i) buffers[i] = static_cast<rte_mbuf*>(frames[from + i].buffer);
+    rte_pktmbuf_free_bulk(buffers, some);
+  }
 }
 
 WeftDpdkCounts weft_dpdk_counts(WeftDpdkPort* port) {

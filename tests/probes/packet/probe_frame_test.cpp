@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <random>
 
+#include "probes/packet/plain_probe.hpp"
 #include "tests/support/hex.hpp"
 
 namespace weft::packet {
@@ -123,6 +126,61 @@ TEST_P(ProbeFrameTest, TheAuthenticatorHoldsTheHeaderAndItsEnvelope) {
     if (!GetParam()) store_be16(frame, kEthernetSize + 10, static_cast<std::uint16_t>(0xA213 - 8));
   }));
 }
+
+/// What the decoders of the layers read of a frame, one after the other.
+Result<ProbePacket> read_by_layers(ByteSpan frame) {
+  WEFT_TRY(const auto ethernet, decode_ethernet(frame));
+  WEFT_TRY(const auto ip, decode_ip(frame.subspan(ethernet.size)));
+  return decode_probe_packet(ethernet.header, ip);
+}
+
+void expect_same(const ProbePacket& one, const ProbePacket& other) {
+  EXPECT_EQ(one.ethernet, other.ethernet);
+  EXPECT_EQ(one.ip.source, other.ip.source);
+  EXPECT_EQ(one.ip.destination, other.ip.destination);
+  EXPECT_EQ(one.ip.protocol, other.ip.protocol);
+  EXPECT_EQ(one.ip.hop_limit, other.ip.hop_limit);
+  EXPECT_EQ(one.ip.identification, other.ip.identification);
+  EXPECT_EQ(one.ip.header_size, other.ip.header_size);
+  EXPECT_EQ(one.ip.bytes.data(), other.ip.bytes.data());
+  EXPECT_EQ(one.ip.bytes.size(), other.ip.bytes.size());
+  EXPECT_EQ(one.ip.payload.data(), other.ip.payload.data());
+  EXPECT_EQ(one.ip.payload.size(), other.ip.payload.size());
+  EXPECT_EQ(one.label, other.label);
+  EXPECT_EQ(one.header, other.header);
+  EXPECT_EQ(one.intact, other.intact);
+}
+
+TEST_P(ProbeFrameTest, OnePassReadsWhatTheLayersReadAndRefusesWhatTheyRefuse) {
+  std::mt19937_64 random(7);
+  std::size_t read = 0;
+  const std::size_t headers = kEthernetSize + probe_payload_offset(GetParam()) + 8;
+  for (int i = 0; i < 40'000; ++i) {
+    auto frame = golden(GetParam());
+    for (auto changes = random() % 3; changes > 0; --changes)
+      frame[random() % headers] ^= static_cast<std::byte>(1 << random() % 8);
+    const bool right_sum = !GetParam() && random() % 2 == 0;
+    if (right_sum) {  // so that what else was changed counts
+      store_be16(frame, kEthernetSize + 10, 0);
+      store_be16(frame, kEthernetSize + 10,
+                 internet_checksum(ByteSpan(frame).subspan(kEthernetSize, kIpv4Size)));
+    }
+    if (random() % 50 == 0)  // a sum of zero is not one of all ones
+      std::fill_n(frame.begin() + kEthernetSize, kIpv4Size, std::byte{0});
+    frame.resize(frame.size() - (random() % 4 == 0 ? random() % 50 : 0) + random() % 2 * 6);
+    const auto by_layers = read_by_layers(frame);
+    const auto plain = read_plain_probe(frame);
+    if (plain) {
+      ++read;
+      ASSERT_TRUE(by_layers) << i;
+      expect_same(*plain, *by_layers);
+    }
+    EXPECT_EQ(decode_probe_frame(frame).has_value(), by_layers.has_value()) << i;
+  }
+  EXPECT_GT(read, 4'000u);
+}
+
+TEST_P(ProbeFrameTest, OnePassReadsTheGoldenFrame) { EXPECT_TRUE(read_plain_probe(golden(GetParam()))); }
 
 TEST(ProbeSize, IsInWholeWordsAndHoldsTheHeader) {
   EXPECT_EQ(probe_size(128, false), 128u);

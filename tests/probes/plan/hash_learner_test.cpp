@@ -147,6 +147,21 @@ TEST(HashLearner, WhatIsLearnedFromSomePairsHoldsForAllThatCrossTheSwitch) {
   EXPECT_GT(told, 9'990u);
 }
 
+TEST(HashLearner, AGroupThatGrowsInMidLearningEndsItAndNothingStaysPredicted) {
+  for (const auto family :
+       {HashFamily::crc16, HashFamily::crc32, HashFamily::toeplitz, HashFamily::xor_fold}) {
+    const Choice few = choice_of({family}, 5, 4), all = choice_of({family}, 5, 8);
+    for (const std::size_t before : {20u, 150u}) {  // within the learning, and after it
+      HashLearner learner(8, kConfidence);          // as many as the fabric file has; four have cables yet
+      learn(learner, few, before);
+      EXPECT_FALSE(learner.given_up());
+      EXPECT_LT(learn(learner, all, 200, 2), 60u) << static_cast<int>(family) << ", " << before;
+      EXPECT_TRUE(learner.given_up());
+      EXPECT_EQ(predicted(learner, all), 0u);
+    }
+  }
+}
+
 TEST(HashLearner, OneContradictionTakesBackAllThatWasPredicted) {
   const auto choice = choice_of({HashFamily::crc16}, 4, 8);
   HashLearner learner(8, kConfidence);

@@ -4,20 +4,47 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "topology/model/clos.hpp"
+#include "topology/model/fabric_builder.hpp"
 
 namespace weft::plan {
 namespace {
 
-/// Two pods of 4 spines with 4 cores each, 16 paths; a world to trace in, and a map of it.
-struct Rig {
-  explicit Rig(sim::SimOptions options = {.seed = 3, .hash = {routing::HashFamily::crc32}})
-      : sim(sim::SimFabric::make(fabric, addresses.book, options)) {}
+/// Two pods of 4 spines with 4 cores each, 16 paths.
+Fabric pods() {
+  return *make_pod_clos({.pods = 2, .leaves = 2, .spines = 4, .cores = 16, .hosts_per_leaf = 2});
+}
 
-  Fabric fabric = *make_pod_clos({.pods = 2, .leaves = 2, .spines = 4, .cores = 16, .hosts_per_leaf = 2});
+/// leaf1 has four ways to leaf3, of which two lead to leaf2.
+Fabric uneven() {
+  FabricBuilder builder("uneven", FabricKind::roce);
+  const auto rate = Bandwidth::gbit(100);
+  std::vector<NodeId> spines;
+  for (const char* name : {"spine1", "spine2", "spine3", "spine4"})
+    spines.push_back(*builder.add_node({.name = name, .tier = Tier::spine}));
+  for (const auto& [number, ways] : {std::pair("1", 4u), {"2", 2u}, {"3", 4u}}) {
+    const NodeId leaf = *builder.add_node({.name = std::string("leaf") + number});
+    builder.connect(
+        *builder.add_node({.name = std::string("host") + number, .kind = NodeKind::host, .tier = Tier::host}),
+        leaf, rate);
+    for (unsigned spine = 0; spine < ways; ++spine) builder.connect(leaf, spines[spine], rate);
+  }
+  return std::move(builder).build();
+}
+
+/// A world to trace in, and a map of it.
+struct Rig {
+  explicit Rig(sim::SimOptions options = {.seed = 3, .hash = {routing::HashFamily::crc32}},
+               Fabric made = pods())
+      : fabric(std::move(made)), sim(sim::SimFabric::make(fabric, addresses.book, options)) {}
+
+  Fabric fabric;
   AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
   PathTable table;
   PathLearner learner{fabric, addresses.book, table};
@@ -78,6 +105,21 @@ TEST(LabelMap, WhatOnePairTaughtIsNotAskedAgainOfTheNext) {
   EXPECT_LT(rig.learn(other, 16), first / 2);
   EXPECT_EQ(rig.told(other), kRoceLabels);
   EXPECT_EQ(rig.told(rig.pair), kRoceLabels);
+}
+
+TEST(LabelMap, TwoGroupsOfOneSwitchAreLearnedApart) {
+  Rig rig({.seed = 3, .hash = {routing::HashFamily::crc32}}, uneven());
+  const auto nics = rig.fabric.nics();
+  const NicPair two{nics[0], nics[1]}, four{nics[0], nics[2]};
+  rig.learn(two);
+  rig.learn(four);
+  EXPECT_EQ(rig.told(two), kRoceLabels);
+  EXPECT_EQ(rig.told(four), kRoceLabels);
+  const NodeId leaf = *rig.fabric.find_node("leaf1");
+  std::set<std::size_t> sizes;
+  for (const GroupState& group : rig.map.groups())
+    if (group.at == leaf) sizes.insert(group.next_hops.size());
+  EXPECT_EQ(sizes, (std::set<std::size_t>{2, 4}));
 }
 
 TEST(LabelMap, LostAnswersAreAskedForAgain) {

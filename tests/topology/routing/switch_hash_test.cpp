@@ -108,6 +108,16 @@ TEST(SwitchHash, NamesAreReadAndUnknownOnesRefused) {
     EXPECT_FALSE(parse_hash(text).has_value()) << text;
 }
 
+TEST(SwitchHash, TwoReductionsAreRefusedAndNamed) {
+  for (const char* text : {"crc16:modulo:table", "crc32:table:qp:threshold", "xor:threshold:modulo"}) {
+    const auto hash = parse_hash(text);
+    ASSERT_FALSE(hash) << text;
+    EXPECT_EQ(hash.error().kind, ErrorKind::usage);
+    EXPECT_NE(hash.error().message.find("not two"), std::string::npos) << hash.error().message;
+  }
+  EXPECT_TRUE(parse_hash("crc16:table:table"));  // said twice, the same
+}
+
 /// Over 8 spines with 8 cores each.
 std::size_t paths_reached(const HashOptions& hash) {
   const Fabric fabric =
