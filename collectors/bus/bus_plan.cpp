@@ -140,8 +140,8 @@ StreamLimits stream_limits_for(std::size_t hosts) {
 }
 
 std::uint64_t bytes_for(const StreamLimits& limits) {
-  return static_cast<std::uint64_t>(kSlack *
-                                    static_cast<double>(limits.windows + limits.events + kBucketBytes + kLedgerBytes));
+  return static_cast<std::uint64_t>(
+      kSlack * static_cast<double>(limits.windows + limits.events + kBucketBytes + kLedgerBytes));
 }
 
 }  // namespace weft::bus
