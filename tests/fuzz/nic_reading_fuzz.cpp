@@ -23,7 +23,7 @@ void merge(Result<NamedCounts> counts, NicReading& into) {
 
 /// Half pages one after another, in the order in which they are asked for.
 void read_as_module(ByteSpan bytes, NicReading& into) {
-  const auto state = host::read_module([&](auto, auto) -> Result<std::vector<std::byte>> {
+  const auto state = host::read_module([&](const auto&) -> Result<std::vector<std::byte>> {
     const auto page = bytes.first(std::min(bytes.size(), host::kHalfPage));
     bytes = bytes.subspan(page.size());
     return std::vector<std::byte>(page.begin(), page.end());

@@ -65,8 +65,7 @@ class NicReader {
     take("standard statistics", socket->statistics(name));
     take("pause frames", socket->pause(name));
     if (!with_module) return;
-    auto module = read_module(
-        [&](std::uint8_t page, std::uint8_t offset) { return socket->half_page(name, page, offset); });
+    auto module = read_module([&](const HalfPage& at) { return socket->half_page(name, at); });
     if (module)
       reading_.module = std::move(*module);
     else
