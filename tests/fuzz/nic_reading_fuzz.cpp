@@ -9,6 +9,7 @@
 #include "topology/base/check.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/host/ethtool_answers.hpp"
+#include "topology/host/mlxlink_answer.hpp"
 #include "topology/host/module_eeprom.hpp"
 #include "topology/model/clos.hpp"
 
@@ -64,6 +65,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 4:
       host::take_aer({reinterpret_cast<const char*>(data) + 1, size - 1}, "fatal", reading.pcie);
+      break;
+    case 5:
+      if (auto answer = host::read_mlxlink({reinterpret_cast<const char*>(data) + 1, size - 1})) {
+        reading.driver_counters = std::move(answer->counts);
+        reading.module = std::move(answer->module);
+      }
       break;
     default:
       read_as_module(bytes, reading);

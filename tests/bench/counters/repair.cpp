@@ -2,7 +2,7 @@
 #include <map>
 
 #include "probes/diagnosis/repair/repair_causes.hpp"
-#include "tests/bench/counters/drawn_fault.hpp"
+#include "tests/bench/counters/broken_cable.hpp"
 #include "tests/bench/counters/pieces.hpp"
 
 namespace weft::bench::counters {
@@ -60,12 +60,12 @@ void measure_repair(Figures& figures) {
   double tree = 0, commonest = 0, end_of_same = 0;
   SplitMix64 random(1);
   for (std::uint64_t seed = 1; seed <= kFaults; ++seed) {
-    const DrawnFault fault(seed);
+    const BrokenCable fault(seed);
     const auto known = oracle.guesses(fault.signs);
     best.add(known, fault.truth);
     if (ours.add(diagnosis::repair_causes(fault.signs), fault.truth) && fault.truth.at_sender)
       end_of_same += likelier_end(known, fault.truth.cause) == fault.truth.at_sender;
-    const DrawnFault other(seed, draw_stretch(random));
+    const BrokenCable other(seed, draw_stretch(random));
     stretched.add(diagnosis::repair_causes(other.signs), other.truth);
     tree += by_thresholds(fault.signs) == fault.truth.cause;
     commonest += fault.truth.cause == RepairCause::dirty_connector;

@@ -1,4 +1,4 @@
-#include "tests/bench/counters/drawn_fault.hpp"
+#include "tests/bench/counters/broken_cable.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,12 +10,12 @@ namespace {
 constexpr int kLights = 2'000;
 constexpr double kSpread = 0.6, kReading = 0.3;  // dB: lasers and ways of one part, what a module measures
 constexpr double kErrorSpread = 0.5;             // decades
-constexpr double kMostDecades = 5;
+constexpr double kMaxDecades = 5;
 constexpr double kBiasReading = 0.08, kCelsiusReading = 3;
 constexpr double kToldTouched = 0.95, kTouched = 0.04, kTouchedDirty = 0.75;
 constexpr double kBadBeside = 0.02, kBadShared = 0.6;
 constexpr double kFewFlaps = 0.3, kManyFlaps = 2;  // times what is usual of a cause
-constexpr int kFewestBeside = 3, kMostBeside = 7;
+constexpr int kMinBeside = 3, kMaxBeside = 7;
 
 double uniform(SplitMix64& random) { return std::uniform_real_distribution(0.0, 1.0)(random); }
 double between(double low, double high, SplitMix64& random) { return low + (high - low) * uniform(random); }
@@ -24,7 +24,7 @@ double normal(SplitMix64& random) { return std::normal_distribution(0.0, 1.0)(ra
 
 /// Each decibel below the margin costs .5 of a decade, up to five.
 double decades(double lost, double noise, SplitMix64& random) {
-  return std::min(kMostDecades, 0.5 * std::max(0.0, lost + 0.5 * normal(random)) + noise);
+  return std::min(kMaxDecades, 0.5 * std::max(0.0, lost + 0.5 * normal(random)) + noise);
 }
 
 /// A value that lies evenly in a range, or (by the rest of the probability) in another.
@@ -84,7 +84,7 @@ double density(const std::optional<double>& seen, const Ranges& ranges, double d
 double density_beside(const std::optional<double>& share, double probability) {
   if (!share) return 1;
   double sum = 0;
-  for (int ports = kFewestBeside; ports <= kMostBeside; ++ports) {
+  for (int ports = kMinBeside; ports <= kMaxBeside; ++ports) {
     const double bad = std::round(*share * ports);
     if (std::abs(bad - *share * ports) > 1e-9) continue;
     const double ways =
@@ -155,7 +155,7 @@ Stretch draw_stretch(SplitMix64& random) {
   return stretch;
 }
 
-DrawnFault::DrawnFault(std::uint64_t seed, const Stretch& stretch) {
+BrokenCable::BrokenCable(std::uint64_t seed, const Stretch& stretch) {
   SplitMix64 random(seed);
   truth = draw_part(random);
   const DrawnLight light = draw_light(truth.cause, random, stretch.light);
@@ -168,7 +168,7 @@ DrawnFault::DrawnFault(std::uint64_t seed, const Stretch& stretch) {
   signs.flaps = std::poisson_distribution<int>(often * between(kFewFlaps, kManyFlaps, random))(random);
   for (const bool sender : {false, true}) {
     EndSigns& at = sender ? signs.from : signs.to;
-    const int ports = kFewestBeside + static_cast<int>((kMostBeside - kFewestBeside + 1) * uniform(random));
+    const int ports = kMinBeside + static_cast<int>((kMaxBeside - kMinBeside + 1) * uniform(random));
     int bad = 0;
     for (int i = 0; i < ports; ++i) bad += chance(bad_beside(truth, sender), random) ? 1 : 0;
     if (chance(0.9, random)) at.neighbours_bad = static_cast<double>(bad) / ports;

@@ -44,8 +44,8 @@ struct Stretch {
 /// Each between 1/2 and 2, evenly in its logarithm.
 Stretch draw_stretch(SplitMix64& random);
 
-struct DrawnFault {
-  explicit DrawnFault(std::uint64_t seed, const Stretch& stretch = {});
+struct BrokenCable {
+  explicit BrokenCable(std::uint64_t seed, const Stretch& stretch = {});
   BrokenPart truth;
   RepairSigns signs;
 };
