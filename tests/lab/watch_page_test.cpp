@@ -80,7 +80,7 @@ std::string rising_errors() {
   double errors = 1000;
   for (int hour = 0; hour <= 239; ++hour) {
     const double bits = 5440 * std::pow(10, -8 + 0.6 * std::max(hour - 144, 0) / 24.0);
-    errors += 78.125e6 * 3600 * (1 - std::exp(-bits));
+    errors += 9'000.0 * 3600 * (1 - std::exp(-bits));  // of codewords at 50 Mb/s
     lines += fmt::format("{{\"at\":\"{}\",\"port\":\"leaf1/p3\",\"counters\":{{\"fec_corrected\":{}}}}}\n",
                          instant_text(first + std::chrono::hours(hour)), static_cast<std::uint64_t>(errors));
   }
