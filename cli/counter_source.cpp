@@ -123,6 +123,7 @@ Result<void> CounterSource::ask_server(const Fabric& fabric, std::vector<counter
                                                 .read_refusal = refusal_of}));
   const auto end = std::chrono::steady_clock::now() + kServerLimit;
   const auto ask = [&](const std::string& promql) -> Result<std::string> {
+    if (stop_.stop_requested()) return fail(ErrorKind::timeout, "it was told to end");
     if (std::chrono::steady_clock::now() > end)
       return fail(ErrorKind::timeout, "its answers took longer than {} s in all",
                   std::chrono::duration_cast<std::chrono::seconds>(kServerLimit).count());
@@ -177,6 +178,7 @@ Result<void> CounterSource::read_exec(const Fabric& fabric, counters::CounterTab
   for (const Node& node : fabric.nodes()) {
     if (node.kind == NodeKind::host) continue;
     ++asked;
+    if (stop_.stop_requested()) return fail(ErrorKind::timeout, "exec: it was told to end");
     if (std::chrono::steady_clock::now() > end)
       return fail(ErrorKind::timeout, "exec: {} of the switches took longer than {} s in all", asked - 1,
                   std::chrono::duration_cast<std::chrono::seconds>(kCommandsLimit).count());

@@ -2,6 +2,8 @@
 // observations.
 #pragma once
 
+#include <stop_token>
+
 #include "cli/options.hpp"
 #include "collectors/counters/counter_series.hpp"
 #include "collectors/counters/prometheus.hpp"
@@ -29,6 +31,9 @@ class CounterSource {
   Result<void> read_corrected(const Fabric& fabric, std::chrono::hours past,
                               counters::CounterTable& into) const;
 
+  /// What is asked after that fails: timeout.
+  void end_at(std::stop_token stop) { stop_ = std::move(stop); }
+
   CounterSource() = default;
 
  private:
@@ -39,6 +44,7 @@ class CounterSource {
   Result<counters::PrometheusSource> server_source() const;
   std::string file_, node_;
   files::CounterSources of_;
+  std::stop_token stop_;
 };
 
 /// What the readings say of channels; how many there were, and what was passed over, on stderr.

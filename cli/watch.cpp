@@ -135,7 +135,7 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   const Until until(interrupt.token(), limit);
   const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
   const Fabric fabric = lab->fabric_as_built();
-  const auto outputs = make_watch_outputs(values, fabric, home, service);
+  const auto outputs = make_watch_outputs(values, fabric, {}, home, service);
   if (!outputs) return report(outputs.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());
@@ -196,7 +196,7 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   const Until until(interrupt.token(), limit);
   const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
   const HomeNetwork home;
-  const auto outputs = make_watch_outputs(values, file->fabric, home, service);
+  const auto outputs = make_watch_outputs(values, file->fabric, file->counters, home, service);
   if (!outputs) return report(outputs.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());

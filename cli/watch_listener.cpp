@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 
+#include "cli/counter_watch.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output_files.hpp"
 #include "cli/terminal.hpp"
@@ -64,7 +65,8 @@ struct Targets {
   os::FileDescriptor claim;  // of the directory of --state
   std::optional<store::WatchStore> store;
   std::unique_ptr<webhook::Webhook> webhook;
-  std::unique_ptr<WatchPage> page;
+  std::unique_ptr<CounterWatch> counters;
+  std::unique_ptr<WatchPage> page;  // it looks at the counters
 };
 
 class Outputs : public WatchOutputs {
@@ -93,7 +95,8 @@ class Outputs : public WatchOutputs {
     if (to_.page) to_.page->set(state);
     if (to_.metrics && states_++ % kStatesPerMetricsFile == 0)
       metrics_trouble_.note(files::write_text_file(
-          *to_.metrics, metrics::metrics_text(fabric_, state) + ledger_metrics(to_.ledger, fabric_)));
+          *to_.metrics,
+          metrics::metrics_text(fabric_, state) + counter_metrics() + ledger_metrics(to_.ledger, fabric_)));
   }
   void on_note(std::string_view text) override {
     print_stderr("weft: {}\n", text);
@@ -120,6 +123,9 @@ class Outputs : public WatchOutputs {
   void flush() {
     stdout_.flush();
     if (to_.events) to_.events->flush();
+  }
+  std::string counter_metrics() const {
+    return to_.counters ? metrics::metrics_text(fabric_, to_.counters->warnings()) : std::string();
   }
   void keep(const watch::WatchState& state) {
     store_trouble_.note(to_.store->apply({}));
@@ -152,6 +158,20 @@ Result<std::unique_ptr<webhook::Webhook>> make_webhook(const po::variables_map& 
   return webhook::Webhook::start(std::move(options));
 }
 
+/// Null: no counters are named.
+Result<std::unique_ptr<CounterWatch>> start_counters(const po::variables_map& values, const Fabric& fabric,
+                                                     const files::CounterSources& of_file,
+                                                     const std::filesystem::path& database,
+                                                     const HomeNetwork& home) {
+  WEFT_TRY(auto source, CounterSource::open(values, of_file));
+  if (!source.is_there()) return nullptr;
+  const auto visit = os::NamespaceVisit::enter(home.file());
+  if (!visit) return pass_on(visit, "counters");
+  WEFT_TRY(auto counters, CounterWatch::open(std::move(source), fabric, database));
+  counters->start();
+  return counters;
+}
+
 /// One watch at a time has a directory: until the descriptor is closed.
 Result<os::FileDescriptor> claim_state(const std::filesystem::path& directory) {
   const auto path = directory / kClaim;
@@ -181,6 +201,7 @@ void add_watch_output_options(po::options_description& options) {
       "webhook-secret", po::value<std::string>()->value_name("FILE"),
       "sign what is posted with the secret in this file");
   add_page_options(options);
+  add_counter_options(options);
 }
 
 Result<std::optional<std::filesystem::path>> state_directory(const po::variables_map& values) {
@@ -193,7 +214,9 @@ Result<std::optional<std::filesystem::path>> state_directory(const po::variables
 }
 
 Result<std::unique_ptr<WatchOutputs>> make_watch_outputs(const po::variables_map& values,
-                                                         const Fabric& fabric, const HomeNetwork& home,
+                                                         const Fabric& fabric,
+                                                         const files::CounterSources& counters,
+                                                         const HomeNetwork& home,
                                                          os::ServiceNotifier& service) {
   WEFT_TRY_VOID(check_output_files(values, std::array{"events", "metrics-file"}, std::array{"fabric"}));
   Targets to;
@@ -209,7 +232,9 @@ Result<std::unique_ptr<WatchOutputs>> make_watch_outputs(const po::variables_map
     WEFT_TRY(to.store, store::WatchStore::open(*directory / kWatchDatabase, fabric));
   }
   WEFT_TRY(to.webhook, make_webhook(values, home));
-  WEFT_TRY(to.page, start_page(values, fabric, directory ? *directory / kWatchDatabase : "", home));
+  const std::filesystem::path database = directory ? *directory / kWatchDatabase : "";
+  WEFT_TRY(to.counters, start_counters(values, fabric, counters, database, home));
+  WEFT_TRY(to.page, start_page(values, fabric, database, to.counters.get(), home));
   return std::make_unique<Outputs>(fabric, std::move(to), service);
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/options.hpp"
 #include "probes/run/watch_run.hpp"
+#include "topology/files/counter_section.hpp"
 #include "topology/os/service_notifier.hpp"
 
 namespace weft::cli {
@@ -17,7 +18,7 @@ class HomeNetwork;
 /// In the directory of --state.
 inline constexpr const char* kWatchDatabase = "watch.db";
 
-/// -o, --events, --state, --metrics-file, --webhook, --webhook-secret, and those of the page.
+/// -o, --events, --state, --metrics-file, --webhook, --webhook-secret, those of the page and of counters.
 void add_watch_output_options(po::options_description& options);
 
 /// Of --state, made where it was not there; absent: not given. Error: absent (it cannot be made).
@@ -29,10 +30,13 @@ class WatchOutputs : public run::WatchListener {
   virtual Result<void> finish() = 0;
 };
 
-/// `fabric` and `service`, which hears in a line how the watch is, outlive it. Errors: usage, absent (a file
-/// cannot be written), conflict (another watch has the directory of --state).
+/// `counters`: what the fabric file says of them. `fabric` and `service`, which hears in a line how the watch
+/// is, outlive it. Errors: usage, absent (a file cannot be written), conflict (another watch has the
+/// directory of --state).
 Result<std::unique_ptr<WatchOutputs>> make_watch_outputs(const po::variables_map& values,
-                                                         const Fabric& fabric, const HomeNetwork& home,
+                                                         const Fabric& fabric,
+                                                         const files::CounterSources& counters,
+                                                         const HomeNetwork& home,
                                                          os::ServiceNotifier& service);
 
 }  // namespace weft::cli

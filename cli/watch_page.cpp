@@ -26,6 +26,7 @@ struct PageWishes {
   web::PageOptions options;
   std::optional<std::string> token;
   std::filesystem::path database;
+  const web::WarningSource* warnings = nullptr;
   std::optional<std::string> blacklist, ledger;
   std::vector<std::shared_ptr<web::Elsewhere>> elsewhere;
 };
@@ -44,13 +45,18 @@ class ServedPage final : public WatchPage {
       history_.emplace(std::move(opened.database), fabric_);
     }
     if (wishes.blacklist) blacklist_.emplace(*wishes.blacklist, fabric_);
-    const auto metrics = [this, ledger = wishes.ledger] {
+    const auto metrics = [this, ledger = wishes.ledger, warnings = wishes.warnings] {
       const auto state = latest_.view().state;
       return (state ? metrics::metrics_text(fabric_, *state) : std::string()) +
+             (warnings != nullptr ? metrics::metrics_text(fabric_, warnings->warnings()) : std::string()) +
              ledger_metrics(ledger, fabric_);
     };
-    const web::PageFabric one{fabric_.name(), &latest_, history_ ? &*history_ : nullptr, &mutes_,
-                              blacklist_ ? &*blacklist_ : nullptr};
+    const web::PageFabric one{fabric_.name(),
+                              &latest_,
+                              history_ ? &*history_ : nullptr,
+                              &mutes_,
+                              blacklist_ ? &*blacklist_ : nullptr,
+                              wishes.warnings};
     WEFT_TRY(server_, web::PageServer::start(wishes.options, {.fabrics = {one},
                                                               .elsewhere = std::move(wishes.elsewhere),
                                                               .metrics = metrics,
@@ -149,7 +155,7 @@ void add_page_options(po::options_description& options) {
 
 Result<std::unique_ptr<WatchPage>> start_page(const po::variables_map& values, const Fabric& fabric,
                                               const std::filesystem::path& database,
-                                              const HomeNetwork& home) {
+                                              const web::WarningSource* warnings, const HomeNetwork& home) {
   const auto given = text_option(values, "page");
   for (const char* option : {"page-token", "page-also", "blacklist"})
     if (!given && values.count(option))
@@ -159,6 +165,7 @@ Result<std::unique_ptr<WatchPage>> start_page(const po::variables_map& values, c
   if (!visit) return pass_on(visit, "--page");
   WEFT_TRY(auto wishes, read_wishes(values, *given, fabric));
   wishes.database = database;
+  wishes.warnings = warnings;
   auto page = std::make_unique<ServedPage>(fabric);
   WEFT_TRY_VOID(page->serve(std::move(wishes)));
   return page;

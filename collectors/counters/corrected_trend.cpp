@@ -121,6 +121,19 @@ bool tells_for_a_day(const SeriesHistory& series) {
          series.windows.back().to - series.windows.front().from >= kDay;
 }
 
+/// Of the last day, from the bin of codewords without an error on; up to the first that is not told.
+std::vector<std::uint64_t> bins_of(std::span<const SeriesHistory> of_port) {
+  std::vector<std::uint64_t> bins;
+  for (std::uint8_t k = 0; k <= kRepairable; ++k) {
+    const auto found = std::ranges::find(of_port, CounterKey{PortCounter::fec_bin, k}, &SeriesHistory::key);
+    if (found == of_port.end() || found->windows.empty()) break;
+    const Nanoseconds end = found->windows.back().to;
+    const auto grown = growth(*found, end - kDay, end);
+    bins.push_back(grown ? grown->grew : 0);
+  }
+  return bins;
+}
+
 std::uint64_t lost_in_last_day(std::span<const SeriesHistory> of_port) {
   std::uint64_t lost = 0;
   for (const SeriesHistory& series : of_port) {
@@ -148,8 +161,11 @@ std::optional<CorrectedTrend> corrected_trend(std::span<const ErrorRate> rates, 
     if (blocks.empty()) continue;
     const Rise rise = rise_of(blocks, look.block);
     const Nanoseconds time = look.block * static_cast<std::int64_t>(look.blocks);
-    CorrectedTrend trend{
-        .now = blocks.back(), .usual = blocks.front(), .a_day = rise.a_day, .since = rates.back().at - time};
+    CorrectedTrend trend{.now = blocks.back(),
+                         .usual = blocks.front(),
+                         .a_day = rise.a_day,
+                         .since = rates.back().at - time,
+                         .at = rates.back().at};
     std::vector<double> before;
     for (const ErrorRate& rate : level)
       if (rate.at < trend.since) before.push_back(rate.log10_rate - cycle.at(rate.at));
@@ -223,7 +239,7 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
         corrected_trend(error_rates(of_port, link ? std::optional(fabric.link(*link).rate) : std::nullopt));
     if (!trend) return;
     told.insert(port);
-    found.trends.push_back({port, source, *trend});
+    found.trends.push_back({port, source, *trend, 0, fec_tail(bins_of(of_port))});
     levels[group(port)].push_back(trend->now);
   });
   found.told = told.size();
@@ -271,7 +287,8 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const P
   const auto first_well =
       std::ranges::find_if(found.trends, [](const PortTrend& one) { return !one.trend.degrading; });
   const std::span<const PortTrend> degrading(found.trends.begin(), first_well);
-  for (const auto& [port, source, trend, beside_peers] : degrading) {
+  std::string tails;
+  for (const auto& [port, source, trend, beside_peers, tail] : degrading) {
     const auto& loss = *trend.loss;
     rows.add({fabric.name_of(port), fmt::format("{:.1e}", std::pow(10, trend.now)),
               fmt::format("{:+.2f}", trend.a_day), fmt::format("{:+.1f}", trend.now - trend.usual),
@@ -280,6 +297,7 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const P
                           loss.high ? fmt::format("{:.1f}", *loss.high) : "never"),
               instant_text(std::chrono::floor<std::chrono::minutes>(trend.since)),
               table.source_name(source)});
+    if (tail) tails += wrapped(fabric.name_of(port) + ": " + tail_text(*tail), 0, width, 2);
   }
   auto text = wrapped(fmt::format("{} of {} ports are degrading: their corrected errors rise towards loss",
                                   ports_of(degrading), found.told),
@@ -290,6 +308,7 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const P
                 "rate: of bits, before correction. a day, usual, peers: decades by which it rises, above its "
                 "own usual and above the median of its tier and rate.",
                 0, width, 2);
+  text += tails;
   if (!found.losses.empty()) text += "\n" + losses_text(fabric, table, found.losses, width);
   return text;
 }

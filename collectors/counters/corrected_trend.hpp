@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "collectors/counters/fec_tail.hpp"
 #include "collectors/counters/port_history.hpp"
 
 namespace weft::counters {
@@ -28,6 +29,7 @@ struct CorrectedTrend {
   double usual = 0;     // the same, before it rose: since the link came up, or of the fortnight
   double a_day = 0;     // by how many decades it rises each day; a step is not in it
   Nanoseconds since{};  // begin of the time over which it rose
+  Nanoseconds at{};     // of the last rate
   bool degrading = false;
   /// Days until frames are lost, and a range, as if the rate rose on; it held .64 of modelled failures.
   /// Absent: no forecast.
@@ -52,7 +54,8 @@ struct PortTrend {
   PortId port;
   std::uint32_t source = 0;
   CorrectedTrend trend;
-  double beside_peers = 0;  // decades above the median of the ports of its rate and tier
+  double beside_peers = 0;                     // decades above the median of the ports of its rate and tier
+  std::optional<FecTail> tail = std::nullopt;  // of the last day's histogram; absent: not told, or too short
 };
 
 /// A port that loses what FEC cannot correct: that is no early warning any more.

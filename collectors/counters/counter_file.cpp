@@ -238,11 +238,13 @@ Result<void> read_counter_file(const Fabric& fabric, std::string_view text, std:
 }
 
 std::string write_counter_file(const Fabric& fabric, const CounterTable& table) {
-  using Row = std::tuple<Nanoseconds, std::uint32_t, std::uint32_t>;  // when, port, source
+  using Row =
+      std::tuple<Nanoseconds, std::uint32_t, std::uint32_t, std::uint32_t>;  // when, port, source, epoch
   std::map<Row, std::vector<std::pair<CounterKey, std::uint64_t>>> rows;
   for (const CounterSeries& series : table.series())
     for (const CounterPoint& point : series.points)
-      rows[{point.at, series.port.value(), series.source}].emplace_back(series.key, point.value);
+      rows[{point.at, series.port.value(), series.source, point.epoch}].emplace_back(series.key, point.value);
+  const auto epochs = table.epoch_words();
   files::JsonText out;
   files::put(out, "{{\"schema\":\"{}\"}}\n", kCounterSchema);
   for (const auto& [row, values] : rows) {
@@ -250,6 +252,13 @@ std::string write_counter_file(const Fabric& fabric, const CounterTable& table) 
     files::put_string(out, table.source_name(std::get<2>(row)));
     files::put(out, ",\"port\":");
     files::put_string(out, fabric.name_of(PortId(std::get<1>(row))));
+    const EpochWords& epoch = epochs[std::get<3>(row)];
+    for (const auto& [key, word] :
+         {std::pair("boot", &epoch.boot), {"cleared", &epoch.cleared}, {"serial", &epoch.serial}}) {
+      if (word->empty()) continue;
+      files::put(out, ",\"{}\":", key);
+      files::put_string(out, *word);
+    }
     files::put(out, ",\"counters\":{{");
     for (const auto& [key, value] : values)
       files::put(out, "{}\"{}\":{}", &key == &values.front().first ? "" : ",", to_string(key), value);

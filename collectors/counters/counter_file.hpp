@@ -22,7 +22,7 @@ bool is_counter_file(std::string_view text);
 Result<void> read_counter_file(const Fabric& fabric, std::string_view text, std::string_view name,
                                std::string_view node, Nanoseconds now, CounterTable& into);
 
-/// What read_counter_file reads back: each point with its source and without its epoch's words.
+/// What read_counter_file reads back: each point with its source and what that said of its epoch.
 std::string write_counter_file(const Fabric& fabric, const CounterTable& table);
 
 }  // namespace weft::counters

@@ -73,11 +73,18 @@ std::string trends_json(const Fabric& fabric, const CounterTable& table, const P
   json["fabric"] = fabric.name();
   json["ports"] = found.told;
   auto& degrading = json["degrading"] = DocumentTree::array();
-  for (const auto& [port, source, trend, beside_peers] : found.trends) {
+  for (const auto& [port, source, trend, beside_peers, tail] : found.trends) {
     if (!trend.degrading) break;
     DocumentTree row{{"port", fabric.name_of(port)}, {"source", table.source_name(source)}};
     row.update(trend_tree(trend));
     row["decades_above_peers"] = beside_peers;
+    row["decades_to_limit"] = kLossAt - trend.now;
+    if (tail)
+      row["histogram"] = {{"highest_bin", tail->highest},
+                          {"decades_a_bin", tail->slope},
+                          {"unrepaired_share_low", std::pow(10, tail->low)},
+                          {"unrepaired_share", std::pow(10, tail->loss)},
+                          {"unrepaired_share_high", std::pow(10, tail->high)}};
     degrading.push_back(std::move(row));
   }
   auto& losing = json["losing"] = DocumentTree::array();

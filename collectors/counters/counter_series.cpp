@@ -72,6 +72,12 @@ std::uint32_t CounterTable::epoch(const EpochWords& words) {
   return number;
 }
 
+std::vector<EpochWords> CounterTable::epoch_words() const {
+  std::vector<EpochWords> words(epochs_.size() + 1);
+  for (const auto& [of, number] : epochs_) words[number] = of;
+  return words;
+}
+
 std::uint32_t CounterTable::exporter(std::string_view name) {
   auto harmless = outside_text(name.substr(0, kMaxRemark));
   if (harmless.empty()) return 0;
@@ -90,6 +96,10 @@ void CounterTable::sort() {
   });
   first_.clear();
   next_.clear();
+}
+
+void CounterTable::sort_points() {
+  for (CounterSeries& one : series_) std::ranges::stable_sort(one.points, {}, &CounterPoint::at);
 }
 
 Result<PortId> port_named(const Fabric& fabric, std::string_view node, std::string_view port) {

@@ -69,6 +69,8 @@ class CounterTable {
   Result<void> add(CounterSeries& series, CounterPoint point);
   std::uint32_t source(std::string_view name);
   std::uint32_t epoch(const EpochWords& words);
+  /// By number; of 0, empty ones.
+  std::vector<EpochWords> epoch_words() const;
   /// The program that tells of a series, all of whose counters may be false together.
   std::uint32_t exporter(std::string_view name);
   const std::string& exporter_name(std::uint32_t exporter) const { return exporters_[exporter]; }
@@ -80,6 +82,9 @@ class CounterTable {
   bool empty() const { return points_ == 0; }
   /// The series in the order of port, source, counter: those of one port by one source stand side by side.
   void sort();
+  /// The points of each series in the order of time, where they were added from several files: that they were
+  /// not says nothing of a clock then.
+  void sort_points();
 
   std::map<PortId, PortModule> modules;
   Remarks unplaced;  // series that no port of the fabric has

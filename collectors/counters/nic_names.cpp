@@ -27,7 +27,8 @@ constexpr std::array kStandard{NicName{"corrected_blocks", fec_corrected},
                                NicName{"tx_pause_frames", pause_out},
                                NicName{"carrier_changes", link_events}};
 // Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst. rx_symbol_err_phy counts
-// packets, rx_pcs_symbol_err_phy symbols behind the correction, rx_err_lane_#_phy errors before it.
+// packets, rx_pcs_symbol_err_phy symbols behind the correction, rx_err_lane_#_phy errors before it;
+// those of mlxlink are the same of the device (PPCNT), read another way.
 constexpr std::array kMlx5{NicName{"rx_packets_phy", frames_in},
                            NicName{"tx_packets_phy", frames_out},
                            NicName{"rx_bytes_phy", bytes_in},
@@ -35,7 +36,9 @@ constexpr std::array kMlx5{NicName{"rx_packets_phy", frames_in},
                            NicName{"rx_crc_errors_phy", fcs_errors},
                            NicName{"rx_corrected_bits_phy", fec_bits},
                            NicName{"rx_pcs_symbol_err_phy", symbol_errors},
+                           NicName{"mlxlink_symbol_errors", symbol_errors},
                            NicName{"rx_err_lane_#_phy", symbol_errors},
+                           NicName{"mlxlink_raw_errors_lane#", symbol_errors},
                            NicName{"rx_discards_phy", discards_in},
                            NicName{"tx_discards_phy", discards_out},
                            NicName{"tx_errors_phy", errors_out},

@@ -9,6 +9,7 @@
 #include "balancer/blacklist/ledger.hpp"
 #include "probes/watch/watch_state.hpp"
 #include "topology/files/diagnosis_document.hpp"
+#include "topology/findings/port_warning.hpp"
 
 namespace weft::metrics {
 
@@ -24,6 +25,9 @@ inline constexpr std::size_t kMaxIncidents = 500;
 std::string metrics_text(const Fabric& fabric, const watch::WatchState& state,
                          const MetricsOptions& options = {});
 std::string metrics_text(const files::DiagnosisDocument& document);
+
+/// What counters of ports say beside.
+std::string metrics_text(const Fabric& fabric, const PortWarnings& warnings);
 
 /// What a synchronization of a blacklist with a target came to.
 struct TargetFigures {

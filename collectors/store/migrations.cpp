@@ -73,6 +73,12 @@ CREATE UNIQUE INDEX history_by_time ON history(resolution, bucket, layout, block
 )",
     // 3: mutes are on the bus alone, where all watchers read them.
     "DROP TABLE mutes;",
+    // 4: what devices counted, for early warning.
+    R"(
+CREATE TABLE counter_readings(
+  begin INTEGER PRIMARY KEY,      -- ns since 1970, of two hours
+  lines TEXT NOT NULL);           -- weft.counters/1
+)",
 });
 
 constexpr auto kLedgerSteps = std::to_array<std::string_view>({

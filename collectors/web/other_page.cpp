@@ -91,7 +91,8 @@ Result<FabricRow> fabric_row(const files::JsonView& view) {
       [&] { return read_member(view, "incidents", row.incidents, files::as_count); },
       [&] { return read_member(view, "at", row.at, files::as_count); },
       [&] { return flag("history", row.history); }, [&] { return flag("mutes", row.mutes); },
-      [&] { return flag("blacklist", row.blacklist); }, [&] { return flag("may_change", row.may_change); }));
+      [&] { return flag("blacklist", row.blacklist); }, [&] { return flag("counters", row.counters); },
+      [&] { return flag("may_change", row.may_change); }));
   if (const auto verdict = view.find("verdict")) {
     WEFT_TRY(row.verdict, as_verdict(*verdict));
   }

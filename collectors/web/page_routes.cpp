@@ -148,13 +148,10 @@ std::string version_of_assets() {
 }
 
 DocumentTree row_tree(const FabricRow& row) {
-  DocumentTree tree{{"name", row.name},
-                    {"nics", row.nics},
-                    {"incidents", row.incidents},
-                    {"history", row.history},
-                    {"mutes", row.mutes},
-                    {"blacklist", row.blacklist},
-                    {"may_change", row.may_change}};
+  DocumentTree tree{{"name", row.name},           {"nics", row.nics},
+                    {"incidents", row.incidents}, {"history", row.history},
+                    {"mutes", row.mutes},         {"blacklist", row.blacklist},
+                    {"counters", row.counters},   {"may_change", row.may_change}};
   if (row.at > 0) tree["at"] = row.at;
   if (row.verdict) tree["verdict"] = to_string(*row.verdict);
   if (!row.trouble.empty()) tree["trouble"] = row.trouble;
@@ -182,6 +179,37 @@ PageAnswer blacklist_of(const PageFabric& fabric, const LiveView& view) {
   DocumentTree tree{
       {"links", std::move(list)}, {"count", avoided.links.size()}, {"unknown", avoided.unknown}};
   if (!avoided.trouble.empty()) tree["trouble"] = avoided.trouble;
+  return json_answer(files::document_line(tree));
+}
+
+DocumentTree warning_tree(const Fabric& fabric, const PortWarning& one, LinkId link) {
+  DocumentTree tree{{"link", link.value()},
+                    {"name", fabric.name_of(link)},
+                    {"port", fabric.name_of(one.port)},
+                    {"degrading", one.degrading},
+                    {"text", one.text},
+                    {"source", one.source},
+                    {"at", milliseconds(one.at)}};
+  if (!one.loss) return tree;
+  tree["days"] = one.loss->days;
+  tree["days_low"] = one.loss->low;
+  if (one.loss->high) tree["days_high"] = *one.loss->high;
+  return tree;
+}
+
+PageAnswer counters_of(const PageFabric& fabric, const LiveView& view) {
+  if (fabric.warnings == nullptr)
+    return error_answer(501, "this watcher reads no counters of ports: name them in the fabric file");
+  const auto warnings = fabric.warnings->warnings();
+  auto list = DocumentTree::array();
+  for (const PortWarning& one : warnings.ports) {
+    if (list.size() == kMaxListed || one.port.value() >= view.fabric->port_count()) break;
+    if (const auto link = view.fabric->port(one.port).link)
+      list.push_back(warning_tree(*view.fabric, one, *link));
+  }
+  DocumentTree tree{{"ports", std::move(list)}, {"count", warnings.ports.size()}, {"told", warnings.told}};
+  if (warnings.at.count() > 0) tree["at"] = milliseconds(warnings.at);
+  if (!warnings.trouble.empty()) tree["trouble"] = warnings.trouble;
   return json_answer(files::document_line(tree));
 }
 
@@ -287,6 +315,7 @@ FabricRow PageRoutes::row_of(const PageFabric& fabric) const {
                 .history = fabric.history != nullptr,
                 .mutes = fabric.mutes != nullptr,
                 .blacklist = fabric.avoided != nullptr,
+                .counters = fabric.warnings != nullptr,
                 .may_change = setup_.token && fabric.mutes != nullptr};
   if (!view.state) return row;
   row.incidents = view.state->incidents.size();
@@ -331,6 +360,7 @@ PageAnswer PageRoutes::of_fabric(const PageFabric& fabric, const std::string& re
   if (rest == "layout") return of_made(layout(fabric, view), request);
   if (rest == "state") return state(fabric, view, request);
   if (rest == "blacklist") return blacklist_of(fabric, view);
+  if (rest == "counters") return counters_of(fabric, view);
   if (rest == "incidents") return incidents_of(fabric, view, request);
   if (rest.starts_with(kLinks)) return link_of(fabric, view, rest.substr(kLinks.size()), request);
   return error_answer(404, "there is no such page");

@@ -54,6 +54,7 @@ struct FabricRow {
   bool history = false;
   bool mutes = false;
   bool blacklist = false;
+  bool counters = false;
   bool may_change = false;
   std::optional<Verdict> verdict = std::nullopt;
   std::string trouble = {};  // why nothing is known of it

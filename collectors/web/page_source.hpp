@@ -1,4 +1,4 @@
-// What the live page asks for: four seams, each of one fabric. The server's threads call them at the same
+// What the live page asks for: five seams, each of one fabric. The server's threads call them at the same
 // time: implementations are thread-safe, answer from memory or from a database within a second, and hand out
 // copies.
 #pragma once
@@ -11,6 +11,7 @@
 
 #include "probes/watch/watch_state.hpp"
 #include "topology/base/result.hpp"
+#include "topology/findings/port_warning.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/model/path.hpp"
 
@@ -122,6 +123,12 @@ class AvoidSource {
   virtual Avoided avoided() const = 0;
 };
 
+class WarningSource {
+ public:
+  virtual ~WarningSource() = default;
+  virtual PortWarnings warnings() const = 0;
+};
+
 /// One fabric of the page. All but `live` may be absent: the page says so. All outlive the server.
 struct PageFabric {
   std::string name;
@@ -129,6 +136,7 @@ struct PageFabric {
   const HistorySource* history = nullptr;
   MuteSource* mutes = nullptr;
   const AvoidSource* avoided = nullptr;
+  const WarningSource* warnings = nullptr;  // of counters of ports
 };
 
 }  // namespace weft::web

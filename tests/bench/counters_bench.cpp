@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
                                             {"false_exporter", weft::bench::counters::measure_false_exporter},
                                             {"warn", weft::bench::counters::measure_warnings},
                                             {"pauses", weft::bench::counters::measure_pauses},
-                                            {"repair", weft::bench::counters::measure_repair}};
+                                            {"repair", weft::bench::counters::measure_repair},
+                                            {"tail", weft::bench::counters::measure_tails}};
   return weft::bench::run_pieces("counters", kPieces, argc, argv);
 }

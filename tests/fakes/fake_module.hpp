@@ -39,16 +39,19 @@ struct FakeModule {
   }
   /// The module outlives it.
   host::ReadHalfPage reader() const {
-    return [this](std::uint8_t number, std::uint8_t offset) -> Result<std::vector<std::byte>> {
-      if (offset == 0) return lower;
-      const auto found = upper.find(number);
-      if (found == upper.end()) return fail(ErrorKind::not_supported, "no page {}", number);
+    return [this](const host::HalfPage& at) -> Result<std::vector<std::byte>> {
+      if (at.i2c == 0x51 && diagnostics.empty()) return fail(ErrorKind::not_supported, "nothing at 0x51");
+      if (at.i2c == 0x51) return diagnostics;
+      if (at.offset == 0) return lower;
+      const auto found = upper.find(at.page);
+      if (found == upper.end()) return fail(ErrorKind::not_supported, "no page {}", at.page);
       return found->second;
     };
   }
 
   std::vector<std::byte> lower = std::vector<std::byte>(host::kHalfPage);
   std::map<std::uint8_t, std::vector<std::byte>> upper;
+  std::vector<std::byte> diagnostics;  // of an SFP, at 0x51; empty: it has none
 };
 
 }  // namespace weft::fakes

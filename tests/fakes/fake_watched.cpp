@@ -101,12 +101,31 @@ web::Avoided FakeWatched::avoided() const {
   return told;
 }
 
+void FakeWatched::warn(std::string_view port, std::optional<PortWarning::Days> loss, std::string text) {
+  const std::scoped_lock lock(mutex_);
+  warnings_.at = now_;
+  warnings_.told = fabric_->port_count();
+  warnings_.ports.push_back({.port = fabric_->find_port(port).value(),
+                             .degrading = loss.has_value(),
+                             .text = std::move(text),
+                             .source = "prometheus",
+                             .at = now_ - 5min,
+                             .loss = loss});
+}
+
+PortWarnings FakeWatched::warnings() const {
+  const std::scoped_lock lock(mutex_);
+  auto told = warnings_;
+  told.trouble = trouble_;
+  return told;
+}
+
 Nanoseconds FakeWatched::now() const {
   const std::scoped_lock lock(mutex_);
   return now_;
 }
 
-web::PageFabric FakeWatched::page() { return {fabric_->name(), this, this, this, this}; }
+web::PageFabric FakeWatched::page() { return {fabric_->name(), this, this, this, this, this}; }
 
 web::LiveView FakeWatched::view() const {
   const std::scoped_lock lock(mutex_);

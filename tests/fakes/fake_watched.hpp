@@ -15,7 +15,8 @@ namespace weft {
 class FakeWatched final : public web::LiveSource,
                           public web::HistorySource,
                           public web::MuteSource,
-                          public web::AvoidSource {
+                          public web::AvoidSource,
+                          public web::WarningSource {
  public:
   /// `now`: of the wall clock; all of its history is before.
   FakeWatched(std::shared_ptr<const Fabric> fabric, Nanoseconds now);
@@ -33,6 +34,8 @@ class FakeWatched final : public web::LiveSource,
   void break_paths(std::string message);
   /// The link is on the blacklist.
   void avoid(std::string_view link, Verdict verdict, Nanoseconds until);
+  /// Counters of that port tell of it.
+  void warn(std::string_view port, std::optional<PortWarning::Days> loss, std::string text);
   Nanoseconds now() const;
 
   web::PageFabric page();
@@ -48,6 +51,7 @@ class FakeWatched final : public web::LiveSource,
   Result<void> add(const web::MuteWish& wish) override;
   Result<void> remove(std::string_view place) override;
   web::Avoided avoided() const override;
+  PortWarnings warnings() const override;
 
  private:
   struct Fault {
@@ -67,6 +71,7 @@ class FakeWatched final : public web::LiveSource,
   std::vector<NodeId> silent_;
   std::vector<web::StandingMute> mutes_;
   web::Avoided avoided_;
+  PortWarnings warnings_;
   std::string trouble_;
   std::string paths_trouble_;
   std::uint64_t version_ = 0;

@@ -9,6 +9,7 @@
 #include "topology/base/check.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/host/ethtool_answers.hpp"
+#include "topology/host/mlxlink_answer.hpp"
 #include "topology/host/module_eeprom.hpp"
 #include "topology/model/clos.hpp"
 
@@ -23,7 +24,7 @@ void merge(Result<NamedCounts> counts, NicReading& into) {
 
 /// Half pages one after another, in the order in which they are asked for.
 void read_as_module(ByteSpan bytes, NicReading& into) {
-  const auto state = host::read_module([&](auto, auto) -> Result<std::vector<std::byte>> {
+  const auto state = host::read_module([&](const auto&) -> Result<std::vector<std::byte>> {
     const auto page = bytes.first(std::min(bytes.size(), host::kHalfPage));
     bytes = bytes.subspan(page.size());
     return std::vector<std::byte>(page.begin(), page.end());
@@ -64,6 +65,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 4:
       host::take_aer({reinterpret_cast<const char*>(data) + 1, size - 1}, "fatal", reading.pcie);
+      break;
+    case 5:
+      if (auto answer = host::read_mlxlink({reinterpret_cast<const char*>(data) + 1, size - 1})) {
+        reading.driver_counters = std::move(answer->counts);
+        reading.module = std::move(answer->module);
+      }
       break;
     default:
       read_as_module(bytes, reading);

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "collectors/web/page_server.hpp"
 #include "tests/support/browser.hpp"
 #include "tests/support/lab_user.hpp"
+#include "topology/base/instant.hpp"
+#include "topology/os/clocks.hpp"
 
 namespace weft {
 namespace {
@@ -26,13 +30,16 @@ constexpr const char* kFabric =
 
 class WatchedByPage {
  public:
-  WatchedByPage() {
+  explicit WatchedByPage(const std::function<std::vector<std::string>(const LabUser&)>& more = {}) {
     EXPECT_EQ(user.up().status, 0);
     std::ofstream(token_file()) << kToken << "\n";
     std::filesystem::permissions(token_file(), std::filesystem::perms(0600));
-    watch_.emplace(user.start({"watch", "--lab=" + user.lab, "--state", user.directory() / "state",
-                               "--events", events_file(), "--page", "127.0.0.1:" + std::to_string(port()),
-                               "--page-token", token_file(), "--for", "200s"}));
+    std::vector<std::string> words{
+        "watch",        "--lab=" + user.lab, "--state", user.directory() / "state",
+        "--events",     events_file(),       "--page",  "127.0.0.1:" + std::to_string(port()),
+        "--page-token", token_file(),        "--for",   "200s"};
+    for (auto& word : more ? more(user) : std::vector<std::string>()) words.push_back(std::move(word));
+    watch_.emplace(user.start(words));
   }
   Json get(const std::string& path) {
     httplib::Client client("127.0.0.1", port());
@@ -65,6 +72,44 @@ class WatchedByPage {
 
   std::optional<RunningCommand> watch_;
 };
+
+/// Readings of ten days, of a port whose corrected errors rise since the fourth by .6 decades a day.
+std::string rising_errors() {
+  std::string lines = "{\"schema\":\"weft.counters/1\",\"source\":\"script\"}\n";
+  const auto first = os::wall_now() - 240h;
+  double errors = 1000;
+  for (int hour = 0; hour <= 239; ++hour) {
+    const double bits = 5440 * std::pow(10, -8 + 0.6 * std::max(hour - 144, 0) / 24.0);
+    errors += 9'000.0 * 3600 * (1 - std::exp(-bits));  // of codewords at 50 Mb/s
+    lines += fmt::format("{{\"at\":\"{}\",\"port\":\"leaf1/p3\",\"counters\":{{\"fec_corrected\":{}}}}}\n",
+                         instant_text(first + std::chrono::hours(hour)), static_cast<std::uint64_t>(errors));
+  }
+  return lines;
+}
+
+TEST(WatchPage, ADegradingPortHasTheDaysThatAreLeftAndChangesNoVerdict) {
+  WatchedByPage lab([](const LabUser& user) {
+    const std::string file = user.directory() / "counters.jsonl";
+    std::ofstream(file) << rising_errors();
+    return std::vector<std::string>{"--counters", file};
+  });
+  ASSERT_TRUE(lab.comes([&] { return !lab.get("counters").value("ports", Json::array()).empty(); }, 60s))
+      << lab.get("counters");
+  const auto port = lab.get("counters").at("ports").at(0);
+  EXPECT_EQ(port.at("port"), "leaf1/p3");
+  EXPECT_EQ(port.at("degrading"), true);
+  EXPECT_GT(port.at("days"), 0.5) << port;
+  EXPECT_LT(port.at("days"), 10) << port;
+  EXPECT_EQ(port.at("source"), "script");
+  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 60s));
+  if (!Browser::is_there()) return;
+  auto browser = Browser::start();
+  ASSERT_TRUE(browser) << browser.error().message;
+  ASSERT_TRUE((*browser)->open(lab.url()));
+  EXPECT_TRUE((*browser)->waits_for(
+      "return document.querySelector('#side').innerText.includes('leaf1/p3 loses frames in')"));
+  EXPECT_EQ((*browser)->console(), "");
+}
 
 TEST(WatchPage, AMuteThatIsTypedThereAlertsNobodyUntilItIsEndedThere) {
   if (!Browser::is_there()) GTEST_SKIP() << "chromium and chromium-driver are not installed";

@@ -157,15 +157,13 @@ Result<NamedCounts> EthtoolSocket::statistics(const std::string& interface) {
   return counts;
 }
 
-Result<std::vector<std::byte>> EthtoolSocket::half_page(const std::string& interface, std::uint8_t page,
-                                                        std::uint8_t offset) {
-  constexpr std::uint8_t kModule = 0x50;  // SFF-8636, 5.2; CMIS 5.2, 5.2
+Result<std::vector<std::byte>> EthtoolSocket::half_page(const std::string& interface, const HalfPage& at) {
   auto more = loose();
-  more.number(ETHTOOL_A_MODULE_EEPROM_OFFSET, std::uint32_t{offset});
-  more.number(ETHTOOL_A_MODULE_EEPROM_LENGTH, std::uint32_t{128});
-  more.number(ETHTOOL_A_MODULE_EEPROM_PAGE, page);
+  more.number(ETHTOOL_A_MODULE_EEPROM_OFFSET, std::uint32_t{at.offset});
+  more.number(ETHTOOL_A_MODULE_EEPROM_LENGTH, std::uint32_t{kHalfPage});
+  more.number(ETHTOOL_A_MODULE_EEPROM_PAGE, at.page);
   more.number(ETHTOOL_A_MODULE_EEPROM_BANK, std::uint8_t{0});
-  more.number(ETHTOOL_A_MODULE_EEPROM_I2C_ADDRESS, kModule);
+  more.number(ETHTOOL_A_MODULE_EEPROM_I2C_ADDRESS, at.i2c);
   WEFT_TRY(const auto answer, ask(ETHTOOL_MSG_MODULE_EEPROM_GET, interface, 0, more.attributes(0)));
   return decode_eeprom(answer);
 }

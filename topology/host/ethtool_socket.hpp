@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "topology/host/ethtool_answers.hpp"
+#include "topology/host/module_eeprom.hpp"
 #include "topology/os/file_descriptor.hpp"
 
 namespace weft::host {
@@ -20,9 +21,8 @@ class EthtoolSocket {
   Result<FecAnswer> fec(const std::string& interface);
   Result<NamedCounts> statistics(const std::string& interface);
   Result<NamedCounts> pause(const std::string& interface);
-  /// 128 bytes of the module's memory at I2C address 0x50, bank 0. Needs CAP_NET_ADMIN.
-  Result<std::vector<std::byte>> half_page(const std::string& interface, std::uint8_t page,
-                                           std::uint8_t offset);
+  /// 128 bytes of the module's memory. Needs CAP_NET_ADMIN.
+  Result<std::vector<std::byte>> half_page(const std::string& interface, const HalfPage& at);
 
  private:
   explicit EthtoolSocket(os::FileDescriptor socket) : socket_(std::move(socket)) {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -13,9 +14,11 @@ namespace {
 
 using Bytes128 = std::vector<std::byte>;
 
-// Units of both standards: SFF-8636 rev 2.10a, 6.2.4 and 6.2.5; CMIS 5.2, 8.2.5 and 8.9.4.
+// Units of all three standards: SFF-8472 rev 12.4, table 9-16; SFF-8636 rev 2.10a, 6.2.4 and 6.2.5;
+// CMIS 5.2, 8.2.5 and 8.9.4.
 constexpr double kCelsius = 1.0 / 256, kVolt = 1e-4, kMilliwatt = 1e-4, kMilliampere = 2e-3;
 
+constexpr std::uint8_t kSfp = 0x03;  // SFF-8024, table 4-1: SFP, SFP+, SFP28
 struct Form {
   std::uint8_t identifier;  // SFF-8024, table 4-1
   const char* name;
@@ -25,11 +28,11 @@ constexpr std::array kForms{Form{0x0C, "QSFP", 0},      Form{0x0D, "QSFP+", 0}, 
                             Form{0x18, "QSFP-DD", 8},   Form{0x19, "OSFP", 8},   Form{0x1B, "DSFP", 2},
                             Form{0x1E, "QSFP-CMIS", 4}, Form{0x1F, "SFP-DD", 2}, Form{0x20, "SFP-CMIS", 1}};
 
-Result<Bytes128> half_page(const ReadHalfPage& read, std::uint8_t page, std::uint8_t offset) {
-  WEFT_TRY(auto bytes, read(page, offset));
+Result<Bytes128> half_page(const ReadHalfPage& read, const HalfPage& at) {
+  WEFT_TRY(auto bytes, read(at));
   if (bytes.size() < kHalfPage)
-    return fail(ErrorKind::invalid_input, "page {:#x}: {} bytes came, {} were asked for", page, bytes.size(),
-                kHalfPage);
+    return fail(ErrorKind::invalid_input, "page {:#x}: {} bytes came, {} were asked for", at.page,
+                bytes.size(), kHalfPage);
   bytes.resize(kHalfPage);
   return bytes;
 }
@@ -111,12 +114,12 @@ constexpr std::array kObservables{Observable{5, "SNR of the media input", false}
 /// Versatile diagnostics: page 2Fh 128 has the number of groups less one; page 20h + G says in two bytes each
 /// which 64 values page 24h + G has: lane in the low half of the first, type in the second.
 void read_diagnostics(const ReadHalfPage& read, ModuleState& into) {
-  const auto control = half_page(read, 0x2F, kHalfPage);
+  const auto control = half_page(read, {0x2F, kHalfPage});
   if (!control) return;
   const int groups = (load_u8(*control, 0) & 3) + 1;
   for (int group = 0; group < groups; ++group) {
-    const auto what = half_page(read, static_cast<std::uint8_t>(0x20 + group), kHalfPage);
-    const auto values = half_page(read, static_cast<std::uint8_t>(0x24 + group), kHalfPage);
+    const auto what = half_page(read, {static_cast<std::uint8_t>(0x20 + group), kHalfPage});
+    const auto values = half_page(read, {static_cast<std::uint8_t>(0x24 + group), kHalfPage});
     if (!what || !values) return;
     for (std::size_t at = 0; at < kHalfPage; at += 2) {
       const auto known = std::ranges::find(kObservables, load_u8(*what, at + 1), &Observable::type);
@@ -160,12 +163,12 @@ void read_cmis(const ReadHalfPage& read, ByteSpan lower, const Upper& page, std:
   into.aoc = !into.copper && load_u8(lower, 85) == 4;
   const bool is_flat = (load_u8(lower, 2) & 0x80) != 0;
   if (is_flat) return;  // CMIS 5.2, 8.2: such a module has no monitors
-  const auto told = half_page(read, 0x01, kHalfPage);
+  const auto told = half_page(read, {0x01, kHalfPage});
   if (!told) return;
   const Upper advertised{*told};
   if ((advertised.u8(159) & 1) != 0) into.celsius = temperature(lower, 14);
   if ((advertised.u8(159) & 2) != 0) into.volts = load_be16(lower, 16) * kVolt;
-  const auto lanes = half_page(read, 0x11, kHalfPage);
+  const auto lanes = half_page(read, {0x11, kHalfPage});
   const std::uint8_t monitors = advertised.u8(160);
   if (lanes && !into.copper && (monitors & 7) != 0) {
     const Upper of{*lanes};
@@ -183,16 +186,78 @@ void read_cmis(const ReadHalfPage& read, ByteSpan lower, const Upper& page, std:
   if ((advertised.u8(142) & 0x40) != 0) read_diagnostics(read, into);
 }
 
+/// Of a module that leaves its readings as they are and says what they mean (SFF-8472, 9.3): slopes of
+/// 1/256, offsets; and of received power a polynomial of the fourth degree.
+class SfpReadings {
+ public:
+  SfpReadings(ByteSpan bytes, bool is_calibrated) : bytes_(bytes), is_calibrated_(is_calibrated) {}
+  /// In the unit of the standard; `slope` is where the slope stands, the offset behind it.
+  double value(std::size_t at, std::size_t slope) const {
+    const double raw = load_be16(bytes_, at);
+    return is_calibrated_ ? raw : std::max(0.0, raw * load_be16(bytes_, slope) / 256 + signed_at(slope + 2));
+  }
+  double celsius() const {
+    const double raw = signed_at(96);
+    return kCelsius * (is_calibrated_ ? raw : raw * load_be16(bytes_, 84) / 256 + signed_at(86));
+  }
+  /// Of coefficients that are no numbers, nothing.
+  std::optional<double> received() const {
+    const double raw = load_be16(bytes_, 104);
+    if (is_calibrated_) return raw;
+    double power = 0;
+    for (std::size_t at = 56; at <= 72; at += 4)  // Rx_PWR(4) first
+      power = power * raw + std::bit_cast<float>(load_be32(bytes_, at));
+    return std::isfinite(power) && power < 1e6 ? std::optional(std::max(0.0, power)) : std::nullopt;
+  }
+
+ private:
+  double signed_at(std::size_t at) const { return static_cast<std::int16_t>(load_be16(bytes_, at)); }
+  ByteSpan bytes_;
+  bool is_calibrated_;
+};
+
+/// SFF-8472. A0h: 2 (connector: 21h copper, 23h none that separates), 8 (bits 2 and 3: a copper cable), 20,
+/// 40, 68, 63 (sum of 0 to 62), 92 (bit 6 diagnostics, bit 4: to be calibrated). A2h: 96 (temperature), 98
+/// (supply), 100 (bias), 102, 104 (power sent, received), 95 (sum of 0 to 94).
+void read_sff8472(const ReadHalfPage& read, const Bytes128& lower, ModuleState& into) {
+  const auto sum_of = [](const Bytes128& bytes, std::size_t count) {
+    std::uint8_t sum = 0;
+    for (std::size_t at = 0; at < count; ++at) sum = static_cast<std::uint8_t>(sum + load_u8(bytes, at));
+    return sum;
+  };
+  // `Upper` counts from 128.
+  take_identity(Upper{lower}, sum_of(lower, 63) == load_u8(lower, 63), 128 + 20, 128 + 40, 128 + 68, into);
+  const std::uint8_t connector = load_u8(lower, 2), diagnostics = load_u8(lower, 92);
+  into.copper = connector == 0x21 || (load_u8(lower, 8) & 0x0C) != 0;
+  into.aoc = !into.copper && connector == 0x23;
+  if ((diagnostics & 0x40) == 0) return;
+  const auto measured = half_page(read, {.i2c = 0x51});
+  if (!measured || sum_of(*measured, 95) != load_u8(*measured, 95)) return;
+  const SfpReadings readings(*measured, (diagnostics & 0x10) == 0);
+  into.celsius = readings.celsius();
+  into.volts = readings.value(98, 88) * kVolt;
+  if (into.copper) return;
+  const auto received = readings.received();
+  into.lanes.push_back({.rx_mw = received ? std::optional(*received * kMilliwatt) : std::nullopt,
+                        .tx_mw = readings.value(102, 80) * kMilliwatt,
+                        .bias_ma = readings.value(100, 76) * kMilliampere});
+}
+
 }  // namespace
 
 Result<ModuleState> read_module(const ReadHalfPage& read) {
-  WEFT_TRY(const auto lower, half_page(read, 0, 0));
+  WEFT_TRY(const auto lower, half_page(read, {}));
   const std::uint8_t identifier = load_u8(lower, 0);
+  ModuleState state;
+  if (identifier == kSfp) {
+    state.form = "SFP";
+    read_sff8472(read, lower, state);
+    return state;
+  }
   const auto form = std::ranges::find(kForms, identifier, &Form::identifier);
   if (form == kForms.end())
     return fail(ErrorKind::not_supported, "modules of kind {:#04x} (SFF-8024) are not read", identifier);
-  WEFT_TRY(auto upper, half_page(read, 0, kHalfPage));
-  ModuleState state;
+  WEFT_TRY(auto upper, half_page(read, {0, kHalfPage}));
   state.form = form->name;
   const Upper page{std::move(upper)};
   if (form->lanes > 0)

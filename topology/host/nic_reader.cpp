@@ -5,13 +5,17 @@
 #include "topology/files/file_text.hpp"
 #include "topology/host/ethtool_socket.hpp"
 #include "topology/host/interfaces.hpp"
+#include "topology/host/mlxlink_answer.hpp"
 #include "topology/host/module_eeprom.hpp"
 #include "topology/host/rdma_counters.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::host {
 namespace {
 
 constexpr Bytes kMaxAer(65'536);  // a file of sysfs
+constexpr Bytes kMaxTool(262'144);
+constexpr Nanoseconds kToolLimit = std::chrono::seconds(20);
 
 class NicReader {
  public:
@@ -65,12 +69,24 @@ class NicReader {
     take("standard statistics", socket->statistics(name));
     take("pause frames", socket->pause(name));
     if (!with_module) return;
-    auto module = read_module(
-        [&](std::uint8_t page, std::uint8_t offset) { return socket->half_page(name, page, offset); });
+    auto module = read_module([&](const HalfPage& at) { return socket->half_page(name, at); });
     if (module)
       reading_.module = std::move(*module);
     else
       note("module", module.error().message);
+    read_firmware_tool();
+  }
+
+  /// mlxlink, where it is installed: of a module that the kernel does not give, and errors of lanes.
+  void read_firmware_tool() {
+    if (reading_.driver != "mlx5_core" || !reading_.pci) return;
+    const auto said = os::run_strange_program({"mlxlink", "-d", *reading_.pci, "-m", "-c", "--json"}, "",
+                                              kToolLimit, kMaxTool);
+    if (!said && said.error().kind == ErrorKind::absent) return;  // not installed
+    auto answer = said ? read_mlxlink(*said) : Result<MlxlinkAnswer>(tl::unexpected(said.error()));
+    if (!answer) return note("mlxlink", answer.error().message);
+    reading_.driver_counters.merge(answer->counts);
+    if (!reading_.module) reading_.module = std::move(answer->module);
   }
 
   void read_pcie() {

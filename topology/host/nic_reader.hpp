@@ -8,8 +8,8 @@
 namespace weft::host {
 
 /// Of the calling thread's network namespace; `sys` for what the PCI device reports. Reading a module takes a
-/// tenth of a second and CAP_NET_ADMIN. What cannot be read stands in `not_read` with its reason; nothing is
-/// written or cleared.
+/// tenth of a second and CAP_NET_ADMIN, and runs mlxlink where that is installed. What cannot be read stands
+/// in `not_read` with its reason; nothing is written or cleared.
 NicReading read_nic(const std::filesystem::path& sys, const std::string& interface, bool with_module);
 
 }  // namespace weft::host

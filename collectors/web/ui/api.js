@@ -29,6 +29,7 @@ export const stateAt = (fabric, at) => ask(`${base(fabric)}/state?at=${at}`);
 export const incidents = (fabric, of) => ask(`${base(fabric)}/incidents${range(of)}`);
 export const link = (fabric, name, of) => ask(`${base(fabric)}/links/${place(name)}${range(of)}`);
 export const blacklist = (fabric) => ask(`${base(fabric)}/blacklist`);
+export const counters = (fabric) => ask(`${base(fabric)}/counters`);
 export const mutes = (fabric) => ask(`${base(fabric)}/mutes`);
 
 const allowed = (token) => ({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' });

@@ -7,7 +7,7 @@ import { clock, span } from './text.js';
 
 const kPoll = 2000;
 const kFabrics = 10000;
-const kSlow = 30000; // history, mutes, blacklist
+const kSlow = 30000; // history, mutes, blacklist, counters
 export const kStale = 15000; // without news nothing is known to be healthy
 
 // Of a watch that has not told anything yet.
@@ -56,7 +56,7 @@ export class Feed {
   async open(name) {
     if (this.name === name) return;
     this.name = name;
-    Object.assign(this.page, { model: null, moment: null, live: null, past: null, scene: null, link: null, heard: null, stale: false, mutes: null, avoided: null });
+    Object.assign(this.page, { model: null, moment: null, live: null, past: null, scene: null, link: null, heard: null, stale: false, mutes: null, avoided: null, counters: null });
     this.timeline.setHistory({ from: 0, to: 0 }, []);
     const [layout] = await Promise.all([this.attempt(() => api.layout(name)), this.poll()]);
     if (this.name !== name) return;
@@ -77,6 +77,7 @@ export class Feed {
     if (row.history) await this.loadHistory(name);
     if (row.mutes) await this.loadMutes();
     if (row.blacklist) await this.into('avoided', name, () => api.blacklist(name));
+    if (row.counters) await this.into('counters', name, () => api.counters(name));
   }
   // What cannot be had says so where it is shown.
   async into(place, name, ask) {
@@ -84,7 +85,7 @@ export class Feed {
     try {
       answer = await ask();
     } catch (error) {
-      answer = { ...(this.page[place] ?? { links: [], mutes: [] }), trouble: error.message };
+      answer = { ...(this.page[place] ?? { links: [], mutes: [], ports: [] }), trouble: error.message };
     }
     if (this.name !== name) return;
     const news = JSON.stringify(answer, (key, value) => (key === 'now' || key === 'age' ? undefined : value));

@@ -1,5 +1,6 @@
 // A link in full, in place of the drawing.
 import { avoidedPart } from './avoided.js';
+import { warningPart } from './counters.js';
 import { showChart } from './chart.js';
 import { card } from './side.js';
 import { signCanvas, words } from './signs.js';
@@ -23,7 +24,7 @@ function pathTable(paths) {
 
 let history = null; // {link, box}: what holds the chart outlives a redrawing
 
-// `context`: {at, now, past, avoided, open(incident), pick(time), range}. Draws its chart once it is in `box`.
+// `context`: {at, now, past, avoided, counters, open(incident), pick(time), range}. Draws its chart once it is in `box`.
 export function showLink(box, data, context) {
   const { at, now } = context;
   const chart = history?.link === data.link && history.box.isConnected ? history.box : element('div', { id: 'history' });
@@ -37,6 +38,7 @@ export function showLink(box, data, context) {
     element('h3', {}, at ? 'at that moment' : 'the last minute'),
     channelTable(data.channels),
     ...avoided.map((entry) => avoidedPart(entry, now)),
+    ...context.counters.filter((warning) => warning.link === data.link).map((warning) => warningPart(warning, now)),
     element('h3', {}, 'history'),
     chart,
     data.incidents?.length ? element('h3', {}, 'incidents of this link') : null,

@@ -1,6 +1,7 @@
 // The page: what is looked at stands in the URL; this file brings data and drawings together.
 import * as api from './api.js';
 import { avoidedList, isActive } from './avoided.js';
+import { warningList } from './counters.js';
 import { Feed } from './feed.js';
 import { fabricScene, nodeScene } from './graph.js';
 import { bindKeys } from './keys.js';
@@ -190,7 +191,7 @@ function linkRange() {
 
 async function loadLink() {
   const { fabric, id, at, span: hours } = page.route;
-  const view = `${fabric}|${id}|${at}|${hours}|${page.stale}|${page.avoidedText ?? ''}`;
+  const view = `${fabric}|${id}|${at}|${hours}|${page.stale}|${page.avoidedText ?? ''}|${page.countersText ?? ''}`;
   const key = `${view}|${at ? '' : page.moment.state.version}`;
   if (page.link?.key === key || (page.link?.view === view && performance.now() - page.link.asked < kLinkAgain)) return;
   page.link = { key, view, id, asked: performance.now(), data: page.link?.id === id ? page.link.data : null };
@@ -200,7 +201,7 @@ async function loadLink() {
   byId('view').hidden = true;
   const letter = (d) => page.moment.channel(2 * data.link + d);
   const channels = data.channels.map((channel, d) => (at ? { name: channel.name, letter: letter(d) } : { ...channel, letter: letter(d) }));
-  redrawn(detail(), () => showLink(detail(), { ...data, channels }, { at, now: now(), avoided: page.avoided?.links ?? [], open: openIncident, pick: (time) => go({ ...here(), at: time }) }));
+  redrawn(detail(), () => showLink(detail(), { ...data, channels }, { at, now: now(), avoided: page.avoided?.links ?? [], counters: at ? [] : page.counters?.ports ?? [], open: openIncident, pick: (time) => go({ ...here(), at: time }) }));
   document.body.dataset.link = data.name;
 }
 
@@ -236,7 +237,7 @@ function sideParts() {
     return [element('h2', {}, mine.length ? 'at fault here' : 'nothing is known to be at fault here'), ...mine.map((i) => card(i, now(), openIncident)),
       ...muteParts(mutes, [page.model.plainName(link)], page.model), ...overviewSide(rest, now(), openIncident, 'elsewhere')];
   }
-  const parts = [...overviewSide(page.moment, now(), openIncident), ...(page.route.at ? [] : avoidedList(page.avoided, now(), hrefOf))];
+  const parts = [...overviewSide(page.moment, now(), openIncident), ...(page.route.at ? [] : [...warningList(page.counters, now(), hrefOf), ...avoidedList(page.avoided, now(), hrefOf)])];
   if (kind && kind !== 'pod') parts.unshift(element('p', {}, `There is no ${kind} '${id}' in this fabric.`));
   return parts;
 }

@@ -19,5 +19,8 @@ void measure_warnings(Figures& figures);
 void measure_pauses(Figures& figures);
 /// 20,000 cables of one faulty direction each, by what light does: which part is broken, and at which end.
 void measure_repair(Figures& figures);
+/// Histograms (of up to an hour at 400 Gb/s) of errors that come alone, in bursts and as both: whether the
+/// range of the forecast holds the true share of codewords that are not repaired.
+void measure_tails(Figures& figures);
 
 }  // namespace weft::bench::counters

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "collectors/counters/counter_file.hpp"
 #include "collectors/counters/counter_observations.hpp"
+#include "tests/support/schema.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::counters {
@@ -36,6 +39,8 @@ TEST(NicText, ReadingsPutOneBehindTheOtherAreWindowsOfThePort) {
   const Fabric fabric = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 1}).value();
   const auto both = nic_lines("", "boot1", {reading_of(hours(1), 5)}) +
                     nic_lines("", "boot1", {reading_of(hours(1) + seconds(60), 9)});
+  std::istringstream lines(both);
+  for (std::string line; std::getline(lines, line);) expect_matches_schema(line, "counters");
   CounterTable table;
   ASSERT_TRUE(read_counter_file(fabric, both, "file", "", hours(2), table));
   EXPECT_THAT(table.refused.first, IsEmpty());

@@ -52,6 +52,26 @@ watch::WatchState lossy() {
   return state;
 }
 
+TEST(CounterMetrics, TellPortsThatDegradeAndThatCounted) {
+  const PortWarnings warnings{
+      .ports = {{.port = fabric().find_port("leaf1/p3").value(),
+                 .degrading = true,
+                 .source = "prometheus",
+                 .loss = PortWarning::Days{3.5, 2.1, std::nullopt}},
+                {.port = fabric().find_port("leaf2/p4").value(), .source = "phy", .errors = 12}},
+      .told = 7,
+      .at = seconds(1'769'860'800)};
+  const auto text = metrics_text(fabric(), warnings);
+  EXPECT_THAT(text, HasSubstr(R"(weft_port_degrading{fabric="clos",port="leaf1/p3",source="prometheus"} 1)"));
+  EXPECT_THAT(text,
+              HasSubstr(R"(weft_port_days_to_loss{fabric="clos",port="leaf1/p3",source="prometheus"} 3.5)"));
+  EXPECT_THAT(text, HasSubstr(R"(weft_port_counted_errors{fabric="clos",port="leaf2/p4",source="phy"} 12)"));
+  EXPECT_THAT(text, HasSubstr(R"(weft_counters_ports{fabric="clos"} 7)"));
+  EXPECT_THAT(text, HasSubstr(R"(weft_counters_failing{fabric="clos"} 0)"));
+  EXPECT_THAT(metrics_text(fabric(), PortWarnings{.trouble = "away"}),
+              HasSubstr(R"(weft_counters_failing{fabric="clos"} 1)"));
+}
+
 TEST(WatchMetrics, SayWhatIsWrongByTierRailLeafAndChannel) {
   const auto text = metrics_text(fabric(), lossy());
   EXPECT_THAT(text, HasSubstr(R"(weft_fabric_verdict{fabric="clos",verdict="degraded"} 1)"));

@@ -44,7 +44,9 @@ std::set<std::string> written() {
   document.links.emplace_back(), document.hosts.emplace_back();
   const blacklist::Ledger ledger{
       .fabric = "a", .told_until = UtcTime(std::chrono::seconds(1)), .drained = {}};
-  return names_in(metrics_text(fabric, state) + metrics_text(document) +
+  const PortWarnings warnings{
+      .ports = {{.port = PortId(0), .degrading = true, .loss = PortWarning::Days{}}, {.port = PortId(1)}}};
+  return names_in(metrics_text(fabric, state) + metrics_text(document) + metrics_text(fabric, warnings) +
                   metrics_text(ledger, TargetFigures{.target = "slurm"}));
 }
 

@@ -335,6 +335,26 @@ TEST(LivePage, ShowsWhichLinksAreOnTheBlacklistAndWhy) {
   EXPECT_EQ(page.browser().console(), "");
 }
 
+TEST(LivePage, ShowsWhichPortsDegradeWithTheDaysThatAreLeft) {
+  NEEDS_BROWSER();
+  Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
+  page.watched().warn("leaf3/p7", PortWarning::Days{3.5, 2.1, std::nullopt}, "corrected errors rise");
+  page.watched().warn("leaf4/p8", std::nullopt, "12 errors of 4.5e+12 codewords in 24 h");
+  ASSERT_NO_FATAL_FAILURE(page.start());
+  ASSERT_TRUE(page.browser().waits_for(
+      "return document.querySelector('#side').innerText.includes('DEGRADING PORTS (1)')"));
+  EXPECT_THAT(page.text("#side"),
+              testing::AllOf(HasSubstr("leaf3/p7 loses frames in 3.5 days (2.1 to never)"),
+                             HasSubstr("leaf4/p8 12 errors of 4.5e+12 codewords in 24 h")));
+  EXPECT_EQ(page.browser().script("return document.getElementById('banner').dataset.verdict"), "healthy");
+  page.open("#/lab/link/leaf3/p7--spine3/p3", "lab/link/leaf3/p7--spine3/p3");
+  ASSERT_TRUE(
+      page.browser().waits_for("return document.querySelector('.counters[data-degrading]') !== null"));
+  EXPECT_THAT(page.text(".counters"), testing::AllOf(HasSubstr("corrected errors rise"),
+                                                     HasSubstr("prometheus, read"), HasSubstr("5 min")));
+  EXPECT_EQ(page.browser().console(), "");
+}
+
 TEST(LivePage, AnOldStateIsUnknownAndNeverHealthy) {
   NEEDS_BROWSER();
   Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());

@@ -300,6 +300,24 @@ TEST(PageServer, TellsTheBlacklistAndWhyItCannotBeRead) {
   EXPECT_EQ(served.get(kLab + "blacklist").at("trouble"), "the file is away");
 }
 
+TEST(PageServer, TellsPortsThatDegradeAndPortsThatCountedErrors) {
+  Served served;
+  EXPECT_EQ(served.get(kLab + "counters").at("ports").size(), 0u);
+  served.watched.warn("leaf1/p3", PortWarning::Days{3.5, 2.1, 7.8}, "corrected errors rise");
+  served.watched.warn("leaf2/p4", std::nullopt, "12 errors of 4.5e+12 codewords in 24 h");
+  const auto list = served.get(kLab + "counters");
+  const auto& port = list.at("ports").at(0);
+  EXPECT_EQ(port.at("port"), "leaf1/p3");
+  EXPECT_EQ(port.at("degrading"), true);
+  EXPECT_EQ(port.at("days"), 3.5);
+  EXPECT_EQ(port.at("days_high"), 7.8);
+  EXPECT_EQ(port.at("source"), "prometheus");
+  EXPECT_EQ(std::to_string(port.at("at").get<std::int64_t>()), milliseconds(kNow - 5min));
+  EXPECT_FALSE(list.at("ports").at(1).contains("days"));
+  served.watched.break_with("the server is away");
+  EXPECT_EQ(served.get(kLab + "counters").at("trouble"), "the server is away");
+}
+
 TEST(PageServer, SaysHowOldAStateIsByItsOwnClock) {
   Served served;
   const auto answer = served.client->Get(kLab + "state");

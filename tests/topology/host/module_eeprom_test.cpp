@@ -155,13 +155,88 @@ TEST(ModuleEeprom, PagesThatCannotBeReadLeaveTheirValuesAbsent) {
   EXPECT_FALSE(state_of(module).celsius) << "a flat memory has no monitors";
 }
 
+void put_sum(std::vector<std::byte>& bytes, std::size_t count) {
+  std::uint8_t sum = 0;
+  for (std::size_t at = 0; at < count; ++at) sum = static_cast<std::uint8_t>(sum + load_u8(bytes, at));
+  bytes[count] = std::byte{sum};
+}
+
+/// Values by hand, at the addresses of SFF-8472.
+FakeModule sfp28() {
+  FakeModule module(0x03);
+  const std::string_view text = "FINISAR CORP.   ";
+  for (std::size_t i = 0; i < 16; ++i) module.lower[20 + i] = std::byte(text[i]);
+  for (std::size_t i = 0; i < 16; ++i) module.lower[40 + i] = std::byte("FTLF8536P4BCL   "[i]);
+  for (std::size_t i = 0; i < 16; ++i) module.lower[68 + i] = std::byte("X2             "[i]);
+  module.lower[68 + 15] = std::byte{' '};
+  module.lower[2] = std::byte{0x07};  // LC
+  module.lower[92] = std::byte{0x68};
+  put_sum(module.lower, 63);
+  auto& measured = module.diagnostics = std::vector<std::byte>(kHalfPage);
+  FakeModule::put(measured, 96, 0x2180);  // 33.5 C
+  FakeModule::put(measured, 98, 33'000);
+  FakeModule::put(measured, 100, 3'500);
+  FakeModule::put(measured, 102, 8'000);
+  FakeModule::put(measured, 104, 6'500);
+  put_sum(measured, 95);
+  return module;
+}
+
+TEST(ModuleEeprom, AnSfpTellsItsOneLane) {
+  const ModuleState state = state_of(sfp28());
+  EXPECT_EQ(state.form, "SFP");
+  EXPECT_EQ(state.vendor, "FINISAR CORP.");
+  EXPECT_EQ(state.part, "FTLF8536P4BCL");
+  EXPECT_EQ(state.serial, "X2");
+  EXPECT_NEAR(state.celsius.value(), 33.5, 1e-9);
+  EXPECT_NEAR(state.volts.value(), 3.3, 1e-9);
+  ASSERT_THAT(state.lanes, SizeIs(1));
+  EXPECT_NEAR(state.lanes[0].rx_mw.value(), 0.65, 1e-9);
+  EXPECT_NEAR(state.lanes[0].tx_mw.value(), 0.8, 1e-9);
+  EXPECT_NEAR(state.lanes[0].bias_ma.value(), 7, 1e-9);
+}
+
+TEST(ModuleEeprom, AnSfpThatLeavesCalibrationToTheReaderIsCalibrated) {
+  FakeModule module = sfp28();
+  module.lower[92] = std::byte{0x58};
+  auto& measured = module.diagnostics;
+  for (const std::size_t slope : {76, 80, 84, 88}) FakeModule::put(measured, slope, 0x0100);
+  FakeModule::put(measured, 76, 0x0180);  // the bias: times 1.5,
+  FakeModule::put(measured, 78, 0xFFF6);  // less ten units of 2 uA
+  store_be32(measured, 68, 0x3F000000);   // received power: .5 of the reading
+  store_be32(measured, 72, 0x42C80000);   // and 100 units of .1 uW
+  put_sum(measured, 95);
+  const ModuleState state = state_of(module);
+  EXPECT_NEAR(state.lanes.at(0).bias_ma.value(), (3'500 * 1.5 - 10) * 2e-3, 1e-9);
+  EXPECT_NEAR(state.lanes.at(0).rx_mw.value(), 0.335, 1e-9);
+  EXPECT_NEAR(state.lanes.at(0).tx_mw.value(), 0.8, 1e-9);
+  EXPECT_NEAR(state.celsius.value(), 33.5, 1e-9);
+  store_be32(measured, 56, 0x7FC00000);  // no number
+  put_sum(measured, 95);
+  EXPECT_FALSE(state_of(module).lanes.at(0).rx_mw);
+}
+
+TEST(ModuleEeprom, AnSfpOfCopperOrWithoutDiagnosticsHasNoLight) {
+  FakeModule copper = sfp28();
+  copper.lower[8] = std::byte{0x04};
+  put_sum(copper.lower, 63);
+  EXPECT_TRUE(state_of(copper).copper);
+  EXPECT_THAT(state_of(copper).lanes, IsEmpty());
+  FakeModule plain = sfp28();
+  plain.diagnostics.clear();
+  EXPECT_THAT(state_of(plain).lanes, IsEmpty());
+  FakeModule wrong = sfp28();
+  wrong.diagnostics[90] = std::byte{0xFF};
+  EXPECT_THAT(state_of(wrong).lanes, IsEmpty()) << "its check sum is wrong";
+}
+
 TEST(ModuleEeprom, HalfAnEepromAndOtherModulesAreErrors) {
   FakeModule half = finisar();
   half.lower.resize(100);
-  const FakeModule sfp(0x03);
+  const FakeModule xfp(0x06);
   EXPECT_EQ(read_module(half.reader()).error().kind, ErrorKind::invalid_input);
-  EXPECT_EQ(read_module(sfp.reader()).error().kind, ErrorKind::not_supported);
-  const auto refused = read_module([](auto, auto) -> Result<std::vector<std::byte>> {
+  EXPECT_EQ(read_module(xfp.reader()).error().kind, ErrorKind::not_supported);
+  const auto refused = read_module([](const auto&) -> Result<std::vector<std::byte>> {
     return fail(ErrorKind::permission, "needs CAP_NET_ADMIN");
   });
   EXPECT_THAT(refused.error().message, HasSubstr("CAP_NET_ADMIN"));

@@ -1,0 +1,26 @@
+// What a watch shows of counters: ports that degrade and ports that counted errors, from readings of days.
+// And which readings it keeps for that: the newest of every two hours. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "collectors/counters/counter_series.hpp"
+#include "topology/findings/port_warning.hpp"
+
+namespace weft::counters {
+
+/// Of readings that were kept, one each so much time; what is older than two of them says nothing of now.
+inline constexpr Nanoseconds kKeptEvery = std::chrono::hours(2);
+/// The fortnight that early warning looks at, and a day.
+inline constexpr Nanoseconds kKeptFor = std::chrono::hours(15 * 24);
+
+/// The table is sorted. `now`: since 1970, by the wall clock.
+PortWarnings port_warnings(const Fabric& fabric, CounterTable& table, Nanoseconds now);
+
+/// By the begin of each two hours since 1970 from `from` on: of the counters that early warning needs the
+/// newest readings in it, as weft.counters/1.
+std::map<Nanoseconds, std::string> readings_to_keep(const Fabric& fabric, const CounterTable& table,
+                                                    Nanoseconds from);
+
+}  // namespace weft::counters

@@ -1,0 +1,97 @@
+// Which ports a watch shows by their counters, and which readings it keeps.
+#include "collectors/counters/port_warnings.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "collectors/counters/counter_file.hpp"
+#include "tests/support/schema.hpp"
+#include "topology/model/clos.hpp"
+
+namespace weft::counters {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr Nanoseconds kBegin = hours(480'000);  // a multiple of two hours
+constexpr int kHours = 300;
+constexpr Nanoseconds kEnd = kBegin + hours(kHours - 1);
+
+struct Site {
+  Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  CounterTable table = {};
+
+  void add(const char* port, PortCounter counter, int hour, double value, const EpochWords& words = {}) {
+    auto& series = table.at(*fabric.find_port(port), {counter}, table.source("phy"));
+    ASSERT_TRUE(
+        table.add(series, {kBegin + hours(hour), static_cast<std::uint64_t>(value), table.epoch(words)}));
+  }
+  /// Corrected codewords of a port at 400 Gb/s whose bit error rate rises by .6 decades a day from `since`.
+  void rise(const char* port, int since, const EpochWords& words = {}) {
+    double errors = 1000;
+    for (int hour = 0; hour < kHours; ++hour) {
+      const double level = -8 + 0.6 * std::max(hour - since, 0) / 24.0;
+      errors += 78.125e6 * 3600 * (1 - std::exp(-5440 * std::pow(10, level)));
+      add(port, PortCounter::fec_corrected, hour, errors, words);
+    }
+  }
+};
+
+TEST(PortWarnings, TellTheDegradingPortFirstWithValueWindowSourceAndTime) {
+  Site site;
+  site.rise("leaf1/p4", 200);
+  for (int hour = 0; hour < kHours; ++hour) {
+    site.add("leaf1/p3", PortCounter::fec_corrected, hour, 1000.0 * hour);
+    site.add("leaf1/p3", PortCounter::fec_uncorrectable, hour, hour);
+  }
+  const auto found = port_warnings(site.fabric, site.table, kEnd + minutes(5));
+  ASSERT_THAT(found.ports, SizeIs(2));
+  EXPECT_EQ(site.fabric.name_of(found.ports[0].port), "leaf1/p4");
+  EXPECT_TRUE(found.ports[0].degrading);
+  EXPECT_THAT(found.ports[0].text, HasSubstr("decades a day since"));
+  EXPECT_GT(found.ports[0].loss.value().days, 0.5);
+  EXPECT_EQ(found.ports[0].at, kEnd);
+  EXPECT_FALSE(found.ports[1].degrading);
+  EXPECT_EQ(found.ports[1].source, "phy: fec_uncorrectable of leaf1/p3");
+  EXPECT_NEAR(found.ports[1].errors, 24, 8) << "of a day";
+  EXPECT_EQ(found.told, 2u);
+}
+
+TEST(PortWarnings, OlderThanTwoPeriodsIsNone) {
+  Site site;
+  site.rise("leaf1/p4", 200);
+  EXPECT_THAT(port_warnings(site.fabric, site.table, kEnd + hours(3)).ports, SizeIs(1));
+  EXPECT_THAT(port_warnings(site.fabric, site.table, kEnd + hours(5)).ports, IsEmpty());
+}
+
+TEST(ReadingsToKeep, AreTheNewestOfEveryTwoHoursAndWarnAsAllDo) {
+  Site site;
+  site.rise("leaf1/p4", 200, {.boot = "b1", .cleared = "", .serial = "MT1"});
+  site.add("leaf1/p4", PortCounter::pause_in, 0, 1);
+  const auto kept = readings_to_keep(site.fabric, site.table, kBegin);
+  ASSERT_THAT(kept, SizeIs(kHours / 2));
+  EXPECT_EQ(kept.begin()->first, kBegin);
+  EXPECT_THAT(kept.begin()->second, HasSubstr("\"boot\":\"b1\",\"serial\":\"MT1\""));
+  EXPECT_THAT(kept.begin()->second, Not(HasSubstr("pause_in")));
+  EXPECT_THAT(readings_to_keep(site.fabric, site.table, kBegin + hours(100)), SizeIs(kHours / 2 - 50));
+  std::istringstream lines(kept.begin()->second);
+  for (std::string line; std::getline(lines, line);) expect_matches_schema(line, "counters");
+  CounterTable again;
+  for (const auto& [begin, text] : kept)
+    ASSERT_TRUE(read_counter_file(site.fabric, text, "kept", "", kEnd, again));
+  EXPECT_EQ(again.source_name(0), "phy");
+  EXPECT_EQ(again.points(), kHours / 2u);
+  const auto found = port_warnings(site.fabric, again, kEnd);
+  ASSERT_THAT(found.ports, SizeIs(1));
+  EXPECT_TRUE(found.ports[0].degrading);
+}
+
+}  // namespace
+}  // namespace weft::counters

@@ -1,0 +1,74 @@
+#include "topology/host/mlxlink_answer.hpp"
+
+#include <gmock/gmock.h>
+
+namespace weft::host {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Keys and forms of MFT 4.34; values by hand, after a 400G-DR4.
+constexpr const char* kAnswer = R"json({"result": {"output": {
+  "Operational Info": {"State": "Active", "Speed": "400G"},
+  "Physical Counters and BER Info": {"Time Since Last Clear [Min]": "61.2", "Effective Physical Errors": "3",
+    "Effective Physical BER": "15E-255", "Raw Physical Errors Per Lane": {"values": ["3183333", "242074", "N/A", "7"]},
+    "Raw Physical BER": "1E-8", "Link Down Counter": "2"},
+  "Module Info": {"Identifier": "OSFP", "Cable Type": "Optical Module (separated)", "Vendor Name": "NVIDIA",
+    "Vendor Part Number": "MMS4X00-NM", "Vendor Serial Number": "MT1", "Temperature [C]": "50 [-5..75]",
+    "Voltage [mV]": "3317.5 [3000..3600]", "Bias Current [mA]": "265.504,265.504,248.416,248.416 [40..480]",
+    "Rx Power Current [dBm]": "1.5,-40,N/A,0 [-9..7]", "Tx Power Current [dBm]": "0,0,0,0 [-6..7]"}}},
+  "status": {"code": 0, "message": "success"}})json";
+
+TEST(MlxlinkAnswer, TellsCountsAndTheModuleAndNoErrorRate) {
+  const auto answer = read_mlxlink(kAnswer);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->counts, (NamedCounts{{"mlxlink_symbol_errors", 3},
+                                         {"mlxlink_link_down", 2},
+                                         {"mlxlink_raw_errors_lane0", 3'183'333},
+                                         {"mlxlink_raw_errors_lane1", 242'074},
+                                         {"mlxlink_raw_errors_lane3", 7}}));
+  const ModuleState& module = answer->module.value();
+  EXPECT_EQ(module.part, "MMS4X00-NM");
+  EXPECT_FALSE(module.copper || module.aoc);
+  EXPECT_EQ(module.celsius, 50);
+  EXPECT_NEAR(module.volts.value(), 3.3175, 1e-9);
+  ASSERT_THAT(module.lanes, SizeIs(4));
+  EXPECT_NEAR(module.lanes[0].rx_mw.value(), 1.4125, 1e-4);
+  EXPECT_EQ(module.lanes[1].rx_mw, 0) << "no light";
+  EXPECT_FALSE(module.lanes[2].rx_mw);
+  EXPECT_EQ(module.lanes[3].bias_ma, 248.416);
+}
+
+TEST(MlxlinkAnswer, TakesLanesAsAListAndAsText) {
+  const auto of = [](const char* lanes) {
+    return read_mlxlink(std::string(R"({"result":{"output":{"Physical Counters and BER Info":)") +
+                        R"({"Raw Physical Errors Per Lane":)" + lanes + "}}}}")
+        ->counts;
+  };
+  const NamedCounts expected{{"mlxlink_raw_errors_lane0", 1}, {"mlxlink_raw_errors_lane1", 2}};
+  EXPECT_EQ(of(R"(["1","2"])"), expected);
+  EXPECT_EQ(of(R"("1,2")"), expected);
+  EXPECT_THAT(of("7"), IsEmpty());
+}
+
+TEST(MlxlinkAnswer, CopperHasNoLightAndWhatItRefusesIsSaid) {
+  const auto copper = read_mlxlink(
+      R"({"result":{"output":{"Module Info":{"Cable Type":"Passive copper cable","Rx Power Current [dBm]":"0"}}}})");
+  EXPECT_TRUE(copper->module->copper);
+  EXPECT_THAT(copper->module->lanes, IsEmpty());
+  const auto refused =
+      read_mlxlink(R"({"status":{"code":1,"message":"Invalid device\u0007"},"result":null})");
+  EXPECT_EQ(refused.error().kind, ErrorKind::not_supported);
+  EXPECT_THAT(refused.error().message, HasSubstr("Invalid device\\x07"));
+}
+
+TEST(MlxlinkAnswer, AnythingElseIsAnError) {
+  for (const char* text :
+       {"", "-E- no such device", "[]", "{}", R"({"result":{"output":3}})", R"({"result":[]})"})
+    EXPECT_FALSE(read_mlxlink(text)) << text;
+}
+
+}  // namespace
+}  // namespace weft::host
