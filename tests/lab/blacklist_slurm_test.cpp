@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "tests/places.hpp"
 #include "tests/support/slurm_cluster.hpp"
 
@@ -111,6 +113,31 @@ TEST(BlacklistBySlurm, LeavesOthersAloneAndOutlivesARestartAndAReconfigure) {
   EXPECT_EQ(cluster.blacklist("release", {"1"}).status, 0);
   EXPECT_EQ(cluster.sync().status, 0);
   EXPECT_THAT(cluster.wait_for("host1", "idle"), HasSubstr("none"));
+}
+
+TEST(BlacklistBySlurm, AReasonThatIsSetBetweenItsReadAndItsWriteStands) {
+  if (const auto why = why_no_slurm_here(); !why.empty()) GTEST_SKIP() << why;
+  const BlacklistedCluster cluster;
+  const auto& slurm = cluster.slurm;
+  ASSERT_TRUE(slurm.is_ready());
+  const auto added = cluster.blacklist("add", {"host1", "--for", "1h", "--reason", "optics"});
+  ASSERT_THAT(added.output, HasSubstr("activated")) << added.errors;
+  // The first call reads, the second asks for the rights, the third reads once more.
+  const auto folder = slurm.directory() / "between";
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "scontrol") << fmt::format(
+      "#!/bin/sh\necho >> '{0}/calls'\n[ $(wc -l < '{0}/calls') != 3 ] || /usr/bin/scontrol update "
+      "NodeName=host1 State=DRAIN Reason=disk\nexec /usr/bin/scontrol \"$@\"\n",
+      folder.string());
+  std::filesystem::permissions(folder / "scontrol", std::filesystem::perms::owner_all);
+  auto environment = slurm.environment();
+  environment.push_back(fmt::format("PATH={}:{}", folder.string(), std::getenv("PATH")));
+  const auto applied = slurm.on_head({"blacklist", "sync", "--to", "slurm", "--apply", "--ledger",
+                                      slurm.directory() / "bl.db", "--fabric", slurm.live_file()},
+                                     environment);
+  EXPECT_EQ(applied.status, 1) << applied.errors << applied.output;
+  EXPECT_THAT(applied.output, AllOf(HasSubstr("not applied"), HasSubstr("disk"), HasSubstr("left alone")));
+  EXPECT_THAT(cluster.state_of("host1"), AllOf(HasSubstr("disk"), Not(HasSubstr("weft"))));
 }
 
 TEST(BlacklistBySlurm, ARailIsAFeatureThatIsAssertedAgainAndJobsAskFor) {

@@ -36,8 +36,9 @@ int expect_the_kernels_paths(IpFamily family, const std::vector<std::string>& ho
   expect_matches_schema(*traced, "pathmap");
   const auto document = Json::parse(*traced);
   EXPECT_EQ(document["pairs"].size(), 1u) << *traced;
-  if (document.contains("predicted"))
+  if (document.contains("predicted")) {
     for (const auto& pair : document["predicted"]["pairs"]) EXPECT_TRUE(pair["paths"].empty()) << *traced;
+  }
   int labels = 0;
   for (const auto& way : document["pairs"][0]["paths"])
     for (const auto& label : way["labels"]) {
