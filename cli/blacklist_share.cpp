@@ -37,8 +37,8 @@ OptionParser blacklist_share_options() {
   return options_of("share --credential FILE",
                     "Makes the blacklist of this machine the one that machines share over the bus of their "
                     "watchers. Once:\nthe others follow it.",
-                    "  weft blacklist share --credential bus/watchers/watcher.json --ledger bl.db --fabric "
-                    "fabric.yaml\n");
+                    "  weft blacklist share --credential bus/watchers/watcher.json --ledger gpus.db --fabric "
+                    "cluster.yaml\n");
 }
 OptionParser blacklist_unshare_options() {
   return options_of("unshare",
