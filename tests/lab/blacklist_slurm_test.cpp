@@ -136,7 +136,7 @@ TEST(BlacklistBySlurm, AReasonThatIsSetBetweenItsReadAndItsWriteStands) {
                                       slurm.directory() / "bl.db", "--fabric", slurm.live_file()},
                                      environment);
   EXPECT_EQ(applied.status, 1) << applied.errors << applied.output;
-  EXPECT_THAT(applied.output, AllOf(HasSubstr("not applied"), HasSubstr("disk"), HasSubstr("left alone")));
+  EXPECT_THAT(applied.output, AllOf(HasSubstr("not applied"), HasSubstr("disk (changed since it was read")));
   EXPECT_THAT(cluster.state_of("host1"), AllOf(HasSubstr("disk"), Not(HasSubstr("weft"))));
 }
 
