@@ -90,7 +90,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
   const files::DocumentStamp stamp = stamp_now();
   progress.show({"diagnosing", 0, 1, session::RunPart{1, 1}});
   const session::SweepReport report = sweep.finish();
-  const bool interrupted = stop.stop_requested();
+  const bool was_interrupted = stop.stop_requested();
   auto document =
       diagnosis_document(fabric, report.diagnosis,
                          {report.sent, report.lost, progress.timings(), nics_of(fabric, sweep)}, stamp);
@@ -112,7 +112,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
   if (const auto html = text_option(values, "html"))
     if (const auto written = write_html(html, diagnosis_json(document), &fabric); !written)
       return cli::report(written.error());
-  return interrupted ? kExitInterrupted : exit_status(report.diagnosis.verdict);
+  return was_interrupted ? kExitInterrupted : exit_status(report.diagnosis.verdict);
 }
 
 int answer_interrupted(const po::variables_map& values, const Fabric& fabric, session::Sweep& sweep,

@@ -135,8 +135,10 @@ std::optional<FecTail> fec_tail(std::span<const std::uint64_t> bins, std::size_t
   std::ranges::sort(guesses, {}, &Guess::loss);
   const auto quantile = [&](double share) {
     double left = share * sum;
-    for (const Guess& one : guesses)
-      if ((left -= one.weight) <= 0) return one.loss - std::log10(all);
+    for (const Guess& one : guesses) {
+      left -= one.weight;
+      if (left <= 0) return one.loss - std::log10(all);
+    }
     return guesses.back().loss - std::log10(all);
   };
   found.loss = quantile(0.5), found.low = quantile(0.05), found.high = std::min(0.0, quantile(0.95));

@@ -46,14 +46,14 @@ struct Counted {
 };
 
 /// Errors of the last day of each source, of cables.
-std::vector<Counted> counted_lately(std::vector<ChannelCount> counts) {
+std::vector<Counted> counted_lately(const std::vector<ChannelCount>& counts) {
   std::map<std::tuple<std::uint32_t, CounterKind, std::string>, Counted> sums;
   std::map<std::tuple<std::uint32_t, CounterKind, std::string>, Nanoseconds> newest;
   const auto key = [](const ChannelCount& one) {
     return std::tuple(one.channel.value(), one.kind, one.source);
   };
   for (const ChannelCount& one : counts) newest[key(one)] = std::max(newest[key(one)], one.end);
-  for (ChannelCount& one : counts) {
+  for (const ChannelCount& one : counts) {
     const Nanoseconds last = newest[key(one)];
     if (one.errors == 0 || one.kind == CounterKind::discards || one.end <= last - kDay) continue;
     auto& [sum, from, to] = sums.try_emplace(key(one), Counted{one, one.begin, last}).first->second;
