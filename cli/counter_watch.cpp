@@ -59,6 +59,8 @@ void CounterWatch::look(Nanoseconds now) {
 
 Result<PortWarnings> CounterWatch::judged(Nanoseconds now) {
   counters::CounterTable read;
+  // A clock that was ahead has kept what is still to come, behind which nothing would be kept.
+  std::erase_if(kept_, [&](const auto& one) { return one.first > now + counters::kKeptEvery; });
   WEFT_TRY_VOID(source_.read_corrected(fabric_, kept_.empty() ? kPast : std::chrono::hours(0), read));
   const Nanoseconds from = kept_.empty() ? now - counters::kKeptFor : kept_.rbegin()->first;
   const auto kept = keep(counters::readings_to_keep(fabric_, read, from), now);
@@ -78,7 +80,7 @@ Result<void> CounterWatch::keep(const std::map<Nanoseconds, std::string>& texts,
   for (std::size_t size = size_of(kept_); size > kMaxKept && kept_.size() > 1; kept_.erase(kept_.begin()))
     size -= kept_.begin()->second.size();
   if (!database_ || kept_.empty()) return {};
-  return store::keep_counter_readings(*database_, texts, kept_.begin()->first);
+  return store::keep_counter_readings(*database_, texts, kept_.begin()->first, now + counters::kKeptEvery);
 }
 
 PortWarnings CounterWatch::warnings() const {

@@ -147,10 +147,16 @@ Result<void> Planner::check() const {
                 source_.ageing_parts(), request_.histories, kMaxAged);
   for (const std::string& each : request_.what_ifs)  // before anything is drawn
     if (const auto made = what_if_of(each); !made) return pass_on(made);
-  return check_sweeps(job);
+  return check_times(job);
 }
 
-Result<void> Planner::check_sweeps(const Job& job) const {
+Result<void> Planner::check_times(const Job& job) const {
+  const bool is_given = !request_.best_interval || job.checkpoint_every != plan_.job.checkpoint_every;
+  if (is_given && job.checkpoint_every > request_.length)  // what was done since the last failure would count
+    return fail(ErrorKind::usage,
+                "the job makes no progress that is kept: checkpoints are {} apart, more than the {} that are "
+                "planned",
+                time_text(job.checkpoint_every), time_text(request_.length));
   WEFT_TRY_VOID(check_sweep_cost(job.sweeps));
   const double all = request_.length.count() * static_cast<double>(request_.histories);
   const double planned =

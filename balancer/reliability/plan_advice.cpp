@@ -240,7 +240,7 @@ Result<WhatIf> Planner::what_if_of(const std::string& text) const {
   if (changed.job.spares > plant_.hosts - plan_.job.hosts)
     return fail(ErrorKind::usage, "'{}': {} has {} beside the job", text, plant_.name,
                 counted(plant_.hosts - plan_.job.hosts, "host"));
-  WEFT_TRY_VOID(check_sweeps(changed.job));
+  WEFT_TRY_VOID(check_times(changed.job));
   return changed;
 }
 

@@ -29,7 +29,7 @@ class Planner {
 
  private:
   Result<void> check() const;
-  Result<void> check_sweeps(const Job& job) const;
+  Result<void> check_times(const Job& job) const;
   /// What comes now, of so many histories that are drawn or run.
   void begin(std::string_view doing, std::size_t histories);
   void tell_one();

@@ -86,6 +86,22 @@ TEST(CounterWatch, WhatWasKeptInTheStateOutlivesTheWatch) {
   EXPECT_EQ(stored.number("SELECT count(*) FROM counter_readings"), 1) << "a fortnight is over";
 }
 
+TEST(CounterWatch, AClockThatWasAheadDoesNotEndWhatIsKept) {
+  const Place place;
+  const auto database = place.directory.path() / "watch.db";
+  ASSERT_TRUE(store::WatchStore::open(database, place.fabric));
+  {
+    const auto ahead = place.open(database);
+    place.look(*ahead, 9'000, 9'001);
+  }
+  const auto watch = place.open(database);
+  place.look(*watch, 0, 290);
+  ASSERT_THAT(watch->warnings().ports, SizeIs(1)) << "readings of days are there";
+  const auto again = place.open(database);
+  again->look(kBegin + hours(289));
+  EXPECT_THAT(again->warnings().ports, SizeIs(1));
+}
+
 TEST(CounterWatch, ASourceThatFailsIsToldAndWhatItSaidGrowsOld) {
   const Place place;
   const auto watch = place.open();

@@ -201,6 +201,8 @@ TEST(WeftPlan, EachThingThatCannotBeIsRefusedAndNamed) {
   constexpr const char* kSeen = R"("exposure":{"parts":100,"time":"54d"})";
   constexpr const char* kRepair = R"("repair":[{"law":"fixed","mean":"4h"}])";
   EXPECT_THAT(said({"--checkpoint", "2000d"}), HasSubstr("no progress"));
+  EXPECT_THAT(said({"--checkpoint", "55d"}), HasSubstr("more than the 54 d that are planned"));
+  EXPECT_THAT(said({"--what-if", "checkpoint=55d"}), HasSubstr("more than the 54 d that are planned"));
   EXPECT_THAT(said({"--checkpoint", "0s"}), HasSubstr("--checkpoint"));
   EXPECT_THAT(said({"--checkpoint-cost", "300d"}), HasSubstr("no progress"));
   EXPECT_THAT(said({"--detect", "-1s"}), HasSubstr("--detect"));
