@@ -1,5 +1,7 @@
 // `weft blacklist share | unshare`: whether a ledger is one that machines share over the bus of their
 // watchers.
+#include <filesystem>
+
 #include "cli/blacklist.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/ledger_options.hpp"
@@ -21,8 +23,16 @@ Result<void> share(const po::variables_map& values) {
 Result<void> unshare(const po::variables_map& values) {
   if (values.count("credential"))
     return fail(ErrorKind::usage, "--credential: the bus is not asked, and keeps what it has");
+  WEFT_TRY(const auto file, need_text(values, "ledger", "the file that is a copy"));
+  if (!std::filesystem::exists(file)) return fail(ErrorKind::not_found, "{}: there is no such ledger", file);
   WEFT_TRY(auto opened, open_ledger(values, store::Database::Access::write));
-  return opened.store->set_shared(std::nullopt);
+  WEFT_TRY(const auto place, opened.store->shared());
+  if (!place)
+    return fail(ErrorKind::usage, "{}: it is this machine's own already, no copy of a shared blacklist",
+                file);
+  WEFT_TRY_VOID(opened.store->set_shared(std::nullopt));
+  print_stderr("weft: {}: this machine's own from now on\n", file);
+  return {};
 }
 
 OptionParser options_of(const char* word, const char* summary, const char* example) {

@@ -192,6 +192,9 @@ TEST_F(SharedBlacklist, RefusesAFileThatIsNoCopyOfItAndACredentialOfAHost) {
   EXPECT_EQ(alone({"release", "1"}, "one").status, 64) << "and not changed";
   EXPECT_EQ(alone({"unshare"}, "one").status, 0);
   EXPECT_EQ(alone({"release", "1"}, "one").status, 0);
+  EXPECT_THAT(alone({"unshare"}, "one").err, HasSubstr("this machine's own already"));
+  EXPECT_EQ(alone({"unshare"}, "of-another-name").status, 64);
+  EXPECT_FALSE(std::filesystem::exists(here("of-another-name.db")));
 }
 
 TEST_F(SharedBlacklist, AServerThatIsGoneIsSaidAndOneThatLostTheBlacklistIsRefused) {
