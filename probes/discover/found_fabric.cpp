@@ -349,13 +349,17 @@ class FabricFinder {
   bool is_host(const std::string& node) const { return discover::is_host(in_, node); }
 
   Result<FoundFabric> build() {
-    WEFT_TRY(auto made, fabric_of_cables(in_, std::move(cables_), names_.names));
-    FoundFabric found{std::move(made.fabric),
-                      std::move(made.addresses),
+    auto made = fabric_of_cables(in_, std::move(cables_), names_.names);
+    if (!made && !disagreements_.empty())  // it is all that there is to say
+      return fail(made.error().kind, "{} that nothing contradicts: {}", made.error().message,
+                  fmt::join(disagreements_, "; "));
+    if (!made) return pass_on(made);
+    FoundFabric found{std::move(made->fabric),
+                      std::move(made->addresses),
                       std::move(gaps_),
                       std::move(disagreements_),
                       {},
-                      made.rates_assumed,
+                      made->rates_assumed,
                       in_.rate};
     for (auto& [of, addresses] : open_) found.open.push_back({std::move(addresses), of});
     return found;

@@ -92,8 +92,8 @@ TEST(SimulateSeveralFaults, ACableThatIsNearlyAlwaysDownHasNoMtuLimit) {
   for (int seed = 1; seed <= 8; ++seed) {
     const auto outcome = call(simulate_command, {fabric.path(), "-o", "json", "--seed", std::to_string(seed),
                                                  "--fault", "leaf1--spine1:loss=100%,on=4.7s,off=300ms"});
-    for (const auto& finding : nlohmann::json::parse(outcome.out)["links"])
-      EXPECT_NE(finding["cause"], "mtu") << "seed " << seed;
+    const auto document = nlohmann::json::parse(outcome.out);  // a loop over its member needs it to live on
+    for (const auto& finding : document["links"]) EXPECT_NE(finding["cause"], "mtu") << "seed " << seed;
   }
 }
 

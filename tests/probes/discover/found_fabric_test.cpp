@@ -149,6 +149,16 @@ TEST(ListedCables, TwoLiveRecordsThatContradictEachOtherAreNamedAndNeitherIsBeli
   EXPECT_THAT(listed.far, IsEmpty());
 }
 
+TEST(FoundFabric, WhereEveryCableIsContradictedTheAnswerIsWhatContradicts) {
+  const std::vector<files::CableList> lists{
+      {.source = "LLDP of leaf1", .cables = {{{"leaf1", "e1"}, {"spine1", "e1"}}}, .devices = {"leaf1"}},
+      {.source = "LLDP of leaf2", .cables = {{{"leaf2", "e1"}, {"spine1", "e1"}}}, .devices = {"leaf2"}}};
+  const auto refused = found_fabric({.listed = listed_cables(lists, {})});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("no cable was found that nothing contradicts"),
+                                             HasSubstr("LLDP of leaf1"), HasSubstr("LLDP of leaf2")));
+}
+
 TEST(ListedCables, WhatIsOnTheWireGoesBeforeWhatIsPlanned) {
   const std::vector<files::CableList> lists{
       {.source = "NetBox", .is_live = false, .cables = {{{"leaf1", "e1"}, {"spine2", "e1"}}}},
