@@ -7,7 +7,7 @@ using blacklist::Ledger;
 using blacklist::LedgerChange;
 using blacklist::Stepped;
 
-constexpr int kTries = 8;  // others may change it meanwhile
+constexpr int kTries = 32;  // others may change it meanwhile: of four that never rest, each wins one in four
 /// After so many changes all of the ledger is told once more, if it fits: a new copy begins there. Less than
 /// the log keeps (bus::kLedgerChanges).
 constexpr std::uint64_t kBetweenWholes = 500;
