@@ -36,7 +36,9 @@ Result<LedgerStore> LedgerStore::open(const std::filesystem::path& path, const s
     WEFT_TRY_VOID(check_version(database, ledger_schema()));
   }
   LedgerStore store(std::move(database));
-  if (access == Database::Access::write)
+  // One that is there is not written to: of others who write all the time none would get through.
+  WEFT_TRY(const auto there, store.database_.number("SELECT count(*) FROM facts WHERE name='ledger'"));
+  if (access == Database::Access::write && there == 0)
     WEFT_TRY_VOID(store.database_.execute(
         "INSERT OR IGNORE INTO facts(name, value) VALUES('ledger', ?)",
         {blacklist::ledger_line(

@@ -235,7 +235,8 @@ TEST_F(SharedBlacklist, WritersOfSeveralMachinesAndOnOneFileLoseNoChange) {
   const auto write = [&](const std::string& machine, const std::string& name) {
     auto its = link();
     auto copy = store::LedgerStore::open(here(machine + ".db"), "f", store::Database::Access::write);
-    ASSERT_TRUE(its && copy);
+    ASSERT_TRUE(its) << its.error().message;
+    ASSERT_TRUE(copy) << copy.error().message;
     store::SharedLedger shared(*copy, *its->log, {bus::random_id});
     for (int i = 0; i < kChanges; ++i) {
       const auto reason = fmt::format("{} {}", name, i);

@@ -78,13 +78,20 @@ class Page {
         with(with(with(kColourAt, "LINK", link), "DX", std::to_string(dx)), "DY", std::to_string(dy));
     return browser_->script(script).get<std::array<int, 3>>();
   }
-  void click_link(const std::string& link) {
-    const auto at = browser_->script(
-        with("const w = weftPage, b = document.getElementById('view').getBoundingClientRect();"
-             "const [x, y] = w.scene.places.get(w.model.findLink('LINK')); return [Math.round(b.left + x), "
-             "Math.round(b.top + y)];",
-             "LINK", link));
-    ASSERT_TRUE(browser_->click(at.at(0), at.at(1)));
+  /// What comes late moves the view (panels, a longer banner): then the pointer misses, and goes there again.
+  void opens_by_click(const std::string& link) {
+    const auto place = with(
+        "const w = weftPage, b = document.getElementById('view').getBoundingClientRect();"
+        "const [x, y] = w.scene.places.get(w.model.findLink('LINK')); return [Math.round(b.left + x), "
+        "Math.round(b.top + y)];",
+        "LINK", link);
+    bool is_open = false;
+    for (int tries = 0; tries < 5 && !is_open; ++tries) {
+      const auto at = browser_->script(place);
+      ASSERT_TRUE(browser_->click(at.at(0), at.at(1)));
+      is_open = browser_->script("return location.hash.includes('/link/')").get<bool>();
+    }
+    ASSERT_TRUE(browser_->waits_for("return document.body.dataset.link === '" + link + "'"));
   }
   /// The history as a chart with something drawn, or as a table where the program has no charts.
   void shows_chart() {
@@ -157,8 +164,7 @@ TEST(LivePage, GoesFromTheFabricToALinksHistoryPathsAndEvidenceByPointer) {
   Page page(make_clos({.name = "lab", .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value());
   page.watched().fault("leaf1->spine2", 0.012, page.watched().now() - 90min);
   ASSERT_NO_FATAL_FAILURE(page.start());
-  page.click_link("leaf1--spine2");
-  ASSERT_TRUE(page.browser().waits_for("return document.body.dataset.link === 'leaf1--spine2'"));
+  ASSERT_NO_FATAL_FAILURE(page.opens_by_click("leaf1--spine2"));
   EXPECT_EQ(page.browser().script("return decodeURIComponent(location.hash)"),
             "#/lab/link/leaf1/p6--spine2/p1");
   EXPECT_THAT(page.text("#detail"), HasSubstr("leaf1->spine2"));
@@ -461,8 +467,7 @@ TEST(LivePage, OfTwentyFourThousandNicsShowsPodsThenLeafThenLink) {
   page.shows("hall/pod/1");
   page.open("#/hall/pod/4", "hall/pod/4");
   EXPECT_EQ(page.colour("leaf100--spine100", 0, 2), kDegraded);
-  page.click_link("leaf100--spine100");
-  ASSERT_TRUE(page.browser().waits_for("return document.body.dataset.link === 'leaf100--spine100'"));
+  ASSERT_NO_FATAL_FAILURE(page.opens_by_click("leaf100--spine100"));
   ASSERT_TRUE(page.browser().press(kEscape));
   page.shows("hall/node/leaf100");
   EXPECT_EQ(page.browser().script("return weftPage.scene.stops.length"), 65);
