@@ -230,7 +230,7 @@ TEST_F(SharedBlacklist, AServerThatIsGoneIsSaidAndOneThatLostTheBlacklistIsRefus
 }
 
 TEST_F(SharedBlacklist, WritersOfSeveralMachinesAndOnOneFileLoseNoChange) {
-  constexpr int kChanges = 12;
+  constexpr int kChanges = 6;
   std::atomic<int> refused = 0;
   const auto write = [&](const std::string& machine, const std::string& name) {
     auto its = link();
