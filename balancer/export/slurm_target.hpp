@@ -1,4 +1,4 @@
-// SlurmTarget: Slurm by its scontrol, a process a call, without a shell. Never libslurm, whose licence is
+// SlurmTarget: Slurm by its scontrol, without a shell. Never libslurm, whose licence is
 // GPL.
 #pragma once
 
@@ -34,6 +34,7 @@ class SlurmTarget : public Target {
 
  private:
   Result<std::string> call(std::vector<std::string> words) const;
+  Result<void> call_all(const std::vector<std::vector<std::string>>& commands) const;
   Result<std::vector<SlurmNode>> show(const std::vector<std::string>& names) const;
   Result<void> set_features(std::span<const Change> changes) const;
   Result<std::vector<SlurmReservation>> reservations() const;

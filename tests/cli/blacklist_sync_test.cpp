@@ -332,6 +332,43 @@ TEST_F(BlacklistSync, AMarkThatTheLedgerDoesNotKnowIsAnOrphanThatCanBeAdopted) {
   EXPECT_EQ(at("host3"), idle_);
 }
 
+/// One scontrol reads the commands of a batch as lines; what a line cannot hold has a call of its own.
+TEST_F(BlacklistSync, ReasonsThatDifferAreSetAsTheyAreWhoeverReadsThem) {
+  const std::vector<std::string> reasons{"it's $HOME; 3 > 2 #c !e", "so \"named\"", "back\\slash",
+                                         "Stra\u00dfe"};
+  for (std::size_t i = 0; i < 4; ++i) add(fmt::format("host{}", i + 1), reasons[i]);
+  const auto synced = sync();
+  EXPECT_EQ(synced.status, 0) << synced.err << synced.out;
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_THAT(at(fmt::format("host{}", i + 1)),
+                HasSubstr(fmt::format("IDLE+DRAIN|weft: planned host{0} id=f:{0} ", i + 1)));
+  EXPECT_THAT(at("host1"), HasSubstr(reasons[0]));
+  EXPECT_THAT(at("host2"), HasSubstr("so 'named'"));
+  EXPECT_THAT(at("host3"), HasSubstr(reasons[2]));
+  EXPECT_EQ(run({"check", "--to", "slurm"}).status, 0) << run({"check", "--to", "slurm"}).out;
+}
+
+/// Both it and weft: of a batch the first half is done.
+TEST_F(BlacklistSync, AScontrolThatIsKilledInMidBatchLeavesTheRestToTheNextRun) {
+  for (int host = 1; host <= 4; ++host) add(fmt::format("host{}", host), fmt::format("work {}", host));
+  hook("before", "case $words in *host3*DRAIN*) kill -9 $PPID $$;; esac");
+  const pid_t child = fork();
+  if (child == 0) {
+    sync();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  unhook();
+  EXPECT_THAT(at("host1"), HasSubstr("DRAIN"));
+  EXPECT_EQ(at("host4"), idle_);
+  const auto next = sync();
+  EXPECT_EQ(next.status, 0) << next.err << next.out;
+  for (int host = 1; host <= 4; ++host)
+    EXPECT_THAT(at(fmt::format("host{}", host)), HasSubstr(fmt::format("id=f:{0} work {0}", host)));
+}
+
 /// Killed by scontrol at each of its calls, before and after it does its work.
 TEST_F(BlacklistSync, AKilledRunIsCompletedOrUndoneByTheNext) {
   int points = 0;
