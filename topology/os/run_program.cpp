@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::size_t kWordsShown = 400;  // characters of a failed program's stderr: two or three lines
 
+constexpr std::size_t kCommandShown = 160;  // of a program's words: a list of hosts says no more by its end
+
 /// What is in it now: who still writes to it is not waited for.
 std::string read_all(const FileDescriptor& file) {
   struct stat told {};
@@ -53,7 +55,9 @@ std::string shown(std::string words) {
 }
 
 std::string command_line(const std::vector<std::string>& argv) {
-  return fmt::format("{}", fmt::join(argv, " "));
+  auto words = fmt::format("{}", fmt::join(argv, " "));
+  if (words.size() > kCommandShown) words = words.substr(0, kCommandShown) + " ...";
+  return words;
 }
 
 /// A program with its output in memory.

@@ -118,6 +118,13 @@ TEST(RunProgram, FailsWithTheProgramsOwnWords) {
   EXPECT_NE(failed.error().message.find("exit status 3"), std::string::npos) << failed.error().message;
 }
 
+TEST(RunProgram, OfALongCommandShowsTheBeginning) {
+  const auto failed = run_program({"/bin/false", std::string(5'000, 'h')}, "", std::chrono::seconds(5));
+  ASSERT_FALSE(failed);
+  EXPECT_LT(failed.error().message.size(), 250u);
+  EXPECT_NE(failed.error().message.find("/bin/false hhh"), std::string::npos);
+}
+
 TEST(RunProgram, EndsAProgramThatTakesTooLong) {
   const auto late = run_program({"sleep", "600"}, "", std::chrono::milliseconds(20));
   ASSERT_FALSE(late);
