@@ -152,8 +152,8 @@ HourOfDay hour_of_day(std::span<const Run> a, std::span<const Run> b, Design des
   if (const std::size_t lacking = a.size() + b.size() - of_a.size() - of_b.size(); lacking > 0)
     return {false, fmt::format("the hour of day is not corrected for: of {} {} nobody says when it was taken",
                                lacking, lacking == 1 ? "run" : "runs")};
-  auto why = why_no_cycle(of_a, of_b);
-  return {!why, std::move(why)};
+  if (auto why = why_no_cycle(of_a, of_b)) return {false, std::move(why)};
+  return {true, why_no_degrees(of_a, of_b)};
 }
 
 /// The levels of the two tests: of "equal", and of "differs" (Holm's strictest).

@@ -26,6 +26,10 @@ constexpr std::size_t kMinFreedom = 3;
 /// evenly over a day have .5, over eight hours .02.
 constexpr double kMinSpread = 0.02;
 
+/// Degrees from their mean that the warmest or coldest run is away, at least: from less there is nothing to
+/// learn.
+constexpr double kMinDegrees = 0.5;
+
 double hours_of(Moment moment) { return std::chrono::duration<double, std::ratio<3600>>(moment.at).count(); }
 
 /// The moments of a comparison as columns; degrees count from their mean.
@@ -38,7 +42,7 @@ class Regression {
     const double mean = sum / static_cast<double>(moments.size());
     double spread = 0;
     for (const Moment& one : moments) spread = std::max(spread, std::abs(one.celsius.value_or(mean) - mean));
-    has_degrees_ = has_degrees_ && spread > 0.5;  // a degree in all: nothing to learn from less
+    has_degrees_ = has_degrees_ && spread > kMinDegrees;
     for (std::size_t i = 0; i < moments.size(); ++i) {
       const double angle = 2 * M_PI * hours_of(moments[i]) / 24;
       rows_.push_back({1.0, is_b[i] ? 1.0 : 0.0, std::cos(angle), std::sin(angle),
@@ -154,6 +158,17 @@ std::optional<std::string> why_no_cycle(std::span<const Moment> a, std::span<con
            "too few, so that these and the fabric cannot be told apart; take runs of both at the same hours, "
            "spread over the day";
   return std::nullopt;
+}
+
+std::optional<std::string> why_no_degrees(std::span<const Moment> a, std::span<const Moment> b) {
+  std::vector<Moment> all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  const auto known = static_cast<std::size_t>(
+      std::ranges::count_if(all, [](const Moment& one) { return one.celsius.has_value(); }));
+  if (known == 0 || Regression(all, std::vector<bool>(all.size())).has_degrees()) return std::nullopt;
+  if (known == all.size()) return "the temperature is not corrected for: all runs were taken within a degree";
+  return fmt::format("the temperature is not corrected for: {} of {} runs have none", all.size() - known,
+                     all.size());
 }
 
 std::optional<CorrectedEffect> without_cycle(std::span<const TimedLog> values, Grains grains) {

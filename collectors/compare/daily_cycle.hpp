@@ -45,6 +45,10 @@ inline constexpr Nanoseconds kMinForCycle = std::chrono::hours(48);
 /// those of A were all taken at other hours (or temperatures) than those of B. Absent: they do.
 std::optional<std::string> why_no_cycle(std::span<const Moment> a, std::span<const Moment> b);
 
+/// Why the temperature is not corrected for though some of these runs have one, as a sentence: others have
+/// none, or it was the same. Absent: it is, or none has one.
+std::optional<std::string> why_no_degrees(std::span<const Moment> a, std::span<const Moment> b);
+
 /// Absent: they do not tell it (why_no_cycle).
 std::optional<CorrectedEffect> without_cycle(std::span<const TimedLog> values, Grains grains = {});
 

@@ -86,6 +86,18 @@ TEST(DailyCycle, TemperatureIsCorrectedForToo) {
   EXPECT_NEAR(comparison.cells.front().cycle->per_degree->share, -0.004, 0.001);
 }
 
+TEST(DailyCycle, ATemperatureThatIsNotCorrectedForIsSaid) {
+  SplitMix64 random(5);
+  auto sides = DayRuns{.dip = 0, .noise = 0.005, .per_degree = 0.004}.draw(random);
+  sides.a.front().moment->celsius.reset();
+  const auto lacking = *compare(sides.a, sides.b, {});
+  EXPECT_FALSE(lacking.cells.front().cycle->per_degree);
+  EXPECT_THAT(lacking.remarks, Contains(HasSubstr("runs have none")));
+  for (auto* side : {&sides.a, &sides.b})
+    for (compare::Run& run : *side) run.moment->celsius = 40;
+  EXPECT_THAT(compare(sides.a, sides.b, {})->remarks, Contains(HasSubstr("within a degree")));
+}
+
 TEST(DailyCycle, IsRefusedUnderTwoDaysAndWhereTheSidesRanAtOtherHours) {
   const auto short_one = compared({.days_of_a = 1, .days_of_b = 1}, 1);
   EXPECT_FALSE(short_one.cells.front().cycle);
