@@ -145,15 +145,14 @@ std::optional<std::string> why_no_cycle(std::span<const Moment> a, std::span<con
         "the hour of day is not corrected for: the runs span {:.0f} hours, and a daily cycle is "
         "told over 48 at least",
         hours_of(last) - hours_of(first));
-  if (spread_of_hours(all) < kMinSpread)
-    return "the hour of day is not corrected for: the runs are of too few hours of the day; spread them over "
-           "it";
   std::vector<bool> is_b(all.size());
   std::fill(is_b.begin() + static_cast<std::ptrdiff_t>(a.size()), is_b.end(), true);
   const auto inverse = Regression(all, is_b).inverse();
-  if (!inverse || inflation(*inverse, a.size(), b.size()) > kMaxInflation)
-    return "the hour of day is not corrected for: A and B ran at other hours (or temperatures), so that "
-           "these and the fabric cannot be told apart; take runs of both at the same hours";
+  if (!inverse || spread_of_hours(all) < kMinSpread ||
+      inflation(*inverse, a.size(), b.size()) > kMaxInflation)
+    return "the hour of day is not corrected for: A and B ran at other hours (or temperatures), or all at "
+           "too few, so that these and the fabric cannot be told apart; take runs of both at the same hours, "
+           "spread over the day";
   return std::nullopt;
 }
 

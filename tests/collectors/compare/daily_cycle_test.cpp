@@ -98,6 +98,12 @@ TEST(DailyCycle, IsRefusedUnderTwoDaysAndWhereTheSidesRanAtOtherHours) {
   const auto apart = *compare(sides.a, sides.b, {});
   EXPECT_FALSE(apart.cells.front().cycle);
   EXPECT_THAT(apart.remarks, Contains(HasSubstr("cannot be told apart")));
+  for (auto* const side : {&sides.a, &sides.b})  // all within some minutes of noon
+    for (std::size_t i = 0; i < side->size(); ++i)
+      (*side)[i].moment->at = std::chrono::hours(24 * (20'000 + i) + 12) + std::chrono::seconds(20 * (i % 5));
+  const auto noon = *compare(sides.a, sides.b, {});
+  EXPECT_FALSE(noon.cells.front().cycle);
+  EXPECT_THAT(noon.remarks, Contains(HasSubstr("spread over the day")));
 }
 
 TEST(DailyCycle, RunsWithoutTimesAreCountedAndNothingIsCorrected) {
