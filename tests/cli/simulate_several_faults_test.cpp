@@ -87,6 +87,16 @@ TEST(SimulateSeveralFaults, CablesBehindOneChannelThatFlapApartAreNotThatChannel
                        .most_wrong = 1});
 }
 
+TEST(SimulateSeveralFaults, ACableThatIsNearlyAlwaysDownHasNoMtuLimit) {
+  const ScratchFile fabric("fabric: f\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2}\n");
+  for (int seed = 1; seed <= 8; ++seed) {
+    const auto outcome = call(simulate_command, {fabric.path(), "-o", "json", "--seed", std::to_string(seed),
+                                                 "--fault", "leaf1--spine1:loss=100%,on=4.7s,off=300ms"});
+    for (const auto& finding : nlohmann::json::parse(outcome.out)["links"])
+      EXPECT_NE(finding["cause"], "mtu") << "seed " << seed;
+  }
+}
+
 TEST(SimulateSeveralFaults, WhatOtherTrafficToAHostDropsIsNoFaultOfItsCable) {
   const ScratchFile fabric("fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\n");
   const auto outcome =

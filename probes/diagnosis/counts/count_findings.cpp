@@ -223,7 +223,17 @@ class Findings {
     // What passed over a path known only as one of several may have gone another way.
     const bool nothing_passed = suspect.lost > 0 && problem_.survivors(suspicion.suspect, 0) <= 0;
     if (!nothing_passed) return Cause::loss;
-    return suspect.from_size ? Cause::mtu : Cause::down;
+    if (!suspect.from_size) return Cause::down;
+    return loses_most_of_any_size(suspect) ? Cause::loss : Cause::mtu;
+  }
+
+  /// That none of the few large packets passed then says nothing of their size.
+  bool loses_most_of_any_size(const Suspect& large) const {
+    return std::ranges::any_of(result_.suspicions, [&](const Suspicion& other) {
+      const Suspect& its = problem_.suspects[other.suspect];
+      return !its.from_size && other.probability >= kSuspected && other.loss > 0.5 &&
+             its.channels == large.channels && its.nodes == large.nodes;
+    });
   }
 
   Found found(std::uint32_t i) const {
@@ -260,22 +270,11 @@ class Findings {
   /// switch's channels the other side.
   void note_lone_host(Found& found) const {
     if (found.channels.size() != 1) return;
-    const ChannelId cable = found.channels.front();
-    const NodeId from = fabric_.source_node(cable), to = fabric_.target_node(cable);
-    if (fabric_.is_host(from) == fabric_.is_host(to)) return;
-    const NodeId edge = fabric_.is_host(from) ? to : from;
-    const auto is_other_cable = [&](ChannelId channel) {
-      return Fabric::link_of(channel) != Fabric::link_of(cable) && !fabric_.between_switches(channel) &&
-             (fabric_.source_node(channel) == edge || fabric_.target_node(channel) == edge);
-    };
-    const bool lone = std::ranges::none_of(problem_.suspects, [&](const Suspect& suspect) {
-      return suspect.is_channel() && std::ranges::any_of(suspect.channels, is_other_cable);
-    });
-    if (lone)
+    if (const auto edge = edge_of_lone_host(fabric_, problem_, found.channels.front()))
       found.evidence.push_back(
           fmt::format("no other host under {} took part: all of its channels to other "
                       "switches at once would look alike",
-                      fabric_.name_of(edge)));
+                      fabric_.name_of(*edge)));
   }
 
   /// A loss of large packets that all cross what is found to lose packets of every size: no other fault.

@@ -79,6 +79,20 @@ Tally tally(const Fabric& fabric, const Observations& observations, const Counti
   return result;
 }
 
+std::optional<NodeId> edge_of_lone_host(const Fabric& fabric, const CountProblem& problem, ChannelId cable) {
+  const NodeId from = fabric.source_node(cable), to = fabric.target_node(cable);
+  if (fabric.is_host(from) == fabric.is_host(to)) return std::nullopt;
+  const NodeId edge = fabric.is_host(from) ? to : from;
+  const auto is_other_cable = [&](ChannelId channel) {
+    return Fabric::link_of(channel) != Fabric::link_of(cable) && !fabric.between_switches(channel) &&
+           (fabric.source_node(channel) == edge || fabric.target_node(channel) == edge);
+  };
+  const bool lone = std::ranges::none_of(problem.suspects, [&](const Suspect& suspect) {
+    return suspect.is_channel() && std::ranges::any_of(suspect.channels, is_other_cable);
+  });
+  return lone ? std::optional(edge) : std::nullopt;
+}
+
 std::string grouped(std::uint64_t number) {
   std::string text = std::to_string(number);
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) text.insert(at, ",");

@@ -1,6 +1,7 @@
 // Tally: what crossed some suspects and what crossed none of them, for the sentences of a finding.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct Tally {
 /// crossed by these alone.
 Tally tally(const Fabric& fabric, const Observations& observations, const Counting& counting,
             const CountProblem& problem, std::span<const std::uint32_t> suspects);
+
+/// The switch of a host's cable where no other host's cable there was crossed; else none.
+std::optional<NodeId> edge_of_lone_host(const Fabric& fabric, const CountProblem& problem, ChannelId cable);
 
 /// "38 of 4,096"
 std::string share_text(std::uint64_t part, std::uint64_t whole);
