@@ -97,6 +97,13 @@ TEST(SimulateSeveralFaults, ACableThatIsNearlyAlwaysDownHasNoMtuLimit) {
   }
 }
 
+TEST(SimulateSeveralFaults, OtherTrafficFromAHostIsNoReasonToReplaceItsCableAtOnce) {
+  const ScratchFile fabric("fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\n");
+  const auto outcome =
+      call(simulate_command, {fabric.path(), "--fault", "host1--leaf1:load=520G,from=host1"});
+  EXPECT_NE(outcome.out.find("do: look for other traffic"), std::string::npos) << outcome.out;
+}
+
 TEST(SimulateSeveralFaults, WhatOtherTrafficToAHostDropsIsNoFaultOfItsCable) {
   const ScratchFile fabric("fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\n");
   const auto outcome =
