@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "collectors/report/words.hpp"
+#include "topology/findings/evidence_words.hpp"
 #include "topology/findings/observation.hpp"
 
 namespace weft::report {
@@ -82,6 +83,11 @@ Miswired miswired(std::optional<Cause> cause, const std::vector<std::string>& ev
                                                                       : Miswired::beside_a_fault;
 }
 
+/// Its flows were held back as by other traffic, which loses packets as well.
+bool may_be_traffic(const std::vector<std::string>& evidence) {
+  return std::ranges::any_of(evidence, [](const auto& line) { return line.ends_with(kOrOtherTraffic); });
+}
+
 constexpr double kWorthATry = 0.05;  // what is less likely is not said
 
 /// Where dirt may be at either end, both connectors are cleaned at once: one action.
@@ -126,6 +132,7 @@ Entry entry_of(const files::LinkReport& finding, FabricKind kind) {
               .evidence = finding.evidence};
   entry.trouble.shuts = finding.verdict == Verdict::failed;
   entry.trouble.miswired = miswired(finding.cause, finding.evidence);
+  entry.trouble.may_be_traffic = may_be_traffic(finding.evidence);
   if (finding.ends) {
     put_ports(entry.trouble, *finding.ends, finding.from);
     entry.ports = ports_of(entry.trouble);
@@ -151,6 +158,7 @@ Entry entry_of(const files::HostReport& finding, FabricKind kind) {
               .evidence = finding.evidence};
   entry.trouble.shuts = finding.verdict == Verdict::failed;
   entry.trouble.miswired = miswired(finding.cause, finding.evidence);
+  entry.trouble.may_be_traffic = may_be_traffic(finding.evidence);
   if (finding.ends && finding.cause) {
     entry.trouble.place = Place::host_cable;
     entry.from = finding.from.value_or("");

@@ -37,12 +37,19 @@ std::string reseat_and_replace(const Trouble& trouble) {
                        : fmt::format("{}; until then {}", work, avoid(trouble));
 }
 
+std::string of_loss(const Trouble& trouble) {
+  if (trouble.may_be_traffic)
+    return fmt::format(
+        "look for other traffic through {}: what overflows its queue is lost, too; without any, {}",
+        sender(trouble), reseat_and_replace(trouble));
+  if (trouble.comes_and_goes) return "read the logs of both ports for flaps; " + reseat_and_replace(trouble);
+  return reseat_and_replace(trouble);
+}
+
 std::string of_cable(const Trouble& trouble, Cause cause) {
   switch (cause) {
     case Cause::loss:
-      if (trouble.comes_and_goes)
-        return "read the logs of both ports for flaps; " + reseat_and_replace(trouble);
-      return reseat_and_replace(trouble);
+      return of_loss(trouble);
     case Cause::down:
       return reseat_and_replace(trouble) + "; a port that was shut on purpose is no fault";
     case Cause::corruption:

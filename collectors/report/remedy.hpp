@@ -24,6 +24,7 @@ struct Trouble {
   bool one_way = false;  // only packets from `a` to `b` suffer
   bool shuts = false;    // bad enough that routes leave it before anything else is done
   bool comes_and_goes = false;
+  bool may_be_traffic = false;  // its flows were held back as by other traffic
   /// What is broken, as probabilities say: "clean the connector at leaf4/p6 (.83), else ..."; empty: not
   /// known.
   std::string repair = {};

@@ -14,6 +14,7 @@
 #include "topology/base/text.hpp"
 #include "topology/base/text_table.hpp"
 #include "topology/files/flows_report.hpp"
+#include "topology/findings/rarest_burst.hpp"
 
 namespace weft::report {
 namespace {
@@ -22,9 +23,6 @@ namespace {
 // slow.
 
 double percent(Bandwidth part, Bandwidth whole) { return whole > Bandwidth() ? part / whole * 100 : 100; }
-
-/// For text that is wrapped.
-std::string duration(Nanoseconds time) { return readable(time, kNoBreak); }
 
 std::string latency_lines(const files::FlowsReport& report, std::size_t columns) {
   std::size_t qps = 0;
@@ -291,7 +289,9 @@ std::string untested(const files::DiagnosisDocument& document) {
 
 std::string smallest_fault(const Sensitivity& shown) {
   std::vector<std::string> parts;
-  if (shown.loss) parts.push_back(fmt::format("loss of {:.3g}%", *shown.loss * 100));
+  if (const double loss = shown.loss.value_or(0); loss > 0)
+    parts.push_back(fmt::format("loss of {:.3g}% packet by packet (in bursts: one in {:.0f} packets)",
+                                loss * 100, packets_per_burst(loss)));
   if (shown.delay) parts.push_back("delay of " + duration(*shown.delay));
   if (shown.rate) parts.push_back(fmt::format("rate {:.3g}% too low", *shown.rate * 100));
   return parts.empty() ? "" : "; one fault would have shown on any link crossed: " + joined(parts, ", ");

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
 
 namespace weft::report {
@@ -17,6 +18,9 @@ namespace weft::report {
 inline std::string counted(std::size_t count, std::string_view what, char space = kNoBreak) {
   return fmt::format("{}{}{}{}", count, space, what, count == 1 ? "" : "s");
 }
+
+/// "4.4 ms", for text that is wrapped.
+inline std::string duration(Nanoseconds time) { return readable(time, kNoBreak); }
 
 inline std::string joined(const std::vector<std::string>& names, std::string_view separator) {
   return fmt::format("{}", fmt::join(names, separator));

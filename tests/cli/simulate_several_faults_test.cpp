@@ -97,6 +97,26 @@ TEST(SimulateSeveralFaults, ACableThatIsNearlyAlwaysDownHasNoMtuLimit) {
   }
 }
 
+TEST(SimulateSeveralFaults, LargePacketsThatAllFellIntoOutagesTellOfNoMtuLimit) {
+  for (const auto& [fabric_line, seed] : {std::pair{"{leaves: 2, spines: 4, hosts_per_leaf: 2}", "3"},
+                                          {"{leaves: 2, spines: 4, hosts_per_leaf: 2}", "16"},
+                                          {"{leaves: 2, spines: 3, hosts_per_leaf: 2}", "11"}}) {
+    const ScratchFile fabric(fmt::format("fabric: f\nclos: {}\n", fabric_line));
+    const auto outcome = call(simulate_command, {fabric.path(), "--load", "none", "--seed", seed, "--fault",
+                                                 "leaf1--spine1:loss=100%,on=2.9s,off=2s,from=leaf1"});
+    EXPECT_EQ(outcome.status, 2) << seed;
+    EXPECT_NE(outcome.out.find("  loss  "), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.find("  mtu  "), std::string::npos) << outcome.out;
+  }
+}
+
+TEST(SimulateSeveralFaults, OtherTrafficFromAHostIsNoReasonToReplaceItsCableAtOnce) {
+  const ScratchFile fabric("fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\n");
+  const auto outcome =
+      call(simulate_command, {fabric.path(), "--fault", "host1--leaf1:load=520G,from=host1"});
+  EXPECT_NE(outcome.out.find("do: look for other traffic"), std::string::npos) << outcome.out;
+}
+
 TEST(SimulateSeveralFaults, WhatOtherTrafficToAHostDropsIsNoFaultOfItsCable) {
   const ScratchFile fabric("fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\n");
   const auto outcome =

@@ -197,6 +197,7 @@ TEST(TrustedVerdicts, AnMtuIsToldToTheSizesSent) {
 TEST(TrustedVerdicts, AHealthyFabricSaysWhatWouldHaveShown) {
   const auto document = swept(k4x4, {}, 0);
   EXPECT_LT(document["sensitivity"]["loss"], 0.002);
+  EXPECT_GT(document["sensitivity"]["packets_per_burst"], 1 / 0.002) << "a rarer burst is not met";
   EXPECT_FALSE(document["sensitivity"].contains("rate")) << "nothing was loaded";
   EXPECT_EQ(document["account"]["lost"]["unexplained"], 0);
 }
@@ -230,6 +231,21 @@ TEST(TrustedVerdicts, ARunAndItsFileAreJudgedAlikeByWhatIsAsked) {
     EXPECT_EQ(line.out.find("; fell short: ") != std::string::npos, status == 3) << line.out;
     EXPECT_THAT(line.out, testing::HasSubstr("would have shown on any link crossed: loss of"));
   }
+}
+
+TEST(TrustedVerdicts, BurstsAsRareAsAHealthyRunSaysAreMet) {
+  constexpr int kRuns = 60, kBurst = 50;
+  const auto sound = swept(k4x4, {}, 0, {"--load", "none"});
+  const double packets = sound["sensitivity"]["packets_per_burst"];
+  const ScratchFile fabric(fmt::format("fabric: t\nkind: roce\nclos: {}\n", k4x4));
+  const std::string fault =
+      fmt::format("leaf1--spine1:loss={:.5f}%,burst={},from=leaf1", 100 * kBurst / packets, kBurst);
+  int healthy = 0;
+  for (int seed = 1; seed <= kRuns; ++seed)
+    healthy += call(simulate_command,
+                    {fabric.path(), "--load", "none", "--seed", std::to_string(seed), "--fault", fault})
+                   .status == 0;
+  EXPECT_LE(healthy, 3) << "of " << kRuns << ", where .6 are to be expected";
 }
 
 TEST(TrustedVerdicts, AHostThatDroppedMuchItselfIsUnknownNeitherBlamedNorHealthy) {

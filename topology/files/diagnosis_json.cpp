@@ -3,6 +3,7 @@
 
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/json_text.hpp"
+#include "topology/findings/rarest_burst.hpp"
 
 namespace weft::files {
 namespace {
@@ -152,6 +153,7 @@ void put_sensitivity(JsonText& out, const Sensitivity& shown) {
     put_number(out, value);
   };
   if (shown.loss) member("loss", *shown.loss);
+  if (shown.loss && *shown.loss > 0) member("packets_per_burst", packets_per_burst(*shown.loss));
   if (shown.delay) member("delay_s", std::chrono::duration<double>(*shown.delay).count());
   if (shown.rate) member("rate", *shown.rate);
   if (shown.size) member("size", static_cast<double>(shown.size->count()));

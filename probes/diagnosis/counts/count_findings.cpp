@@ -224,15 +224,17 @@ class Findings {
     const bool nothing_passed = suspect.lost > 0 && problem_.survivors(suspicion.suspect, 0) <= 0;
     if (!nothing_passed) return Cause::loss;
     if (!suspect.from_size) return Cause::down;
-    return loses_most_of_any_size(suspect) ? Cause::loss : Cause::mtu;
+    return is_of_another_loss(suspect) ? Cause::loss : Cause::mtu;
   }
 
-  /// That none of the few large packets passed then says nothing of their size.
-  bool loses_most_of_any_size(const Suspect& large) const {
+  /// Whether the large packets vanished as a part of what is lost there of any size.
+  bool is_of_another_loss(const Suspect& large) const {
     return std::ranges::any_of(result_.suspicions, [&](const Suspicion& other) {
       const Suspect& its = problem_.suspects[other.suspect];
-      return !its.from_size && other.probability >= kSuspected && other.loss > 0.5 &&
-             its.channels == large.channels && its.nodes == large.nodes;
+      const bool is_there = !its.from_size && other.probability >= kSuspected &&
+                            its.channels == large.channels && its.nodes == large.nodes;
+      return is_there && (other.loss > 0.5 ||
+                          met_outages(observations_, its.channels, *large.from_size, blamed_but(its)));
     });
   }
 
@@ -262,7 +264,7 @@ class Findings {
         found.evidence.push_back(sign.text);
     note_lone_host(found);
     if (const auto over = one_channel_of(fabric_, found); over && found.cause == Cause::loss)
-      found.intermittent = intermittence_of(observations_, *over, blamed_but(i));
+      found.intermittent = intermittence_of(observations_, *over, blamed_but(suspect));
     return found;
   }
 
@@ -289,13 +291,12 @@ class Findings {
   }
 
   /// The channels of all that is dead and of other suspicions that are likelier than not, ascending.
-  std::vector<ChannelId> blamed_but(std::uint32_t i) const {
+  std::vector<ChannelId> blamed_but(const Suspect& own) const {
     std::vector<ChannelId> channels(dead_.begin(), dead_.end());
-    const auto& own = problem_.suspects[result_.suspicions[i].suspect].channels;
     for (const Suspicion& other : result_.suspicions)
       if (other.probability >= kSuspected)
         for (const ChannelId channel : problem_.suspects[other.suspect].channels)
-          if (!std::ranges::binary_search(own, channel)) channels.push_back(channel);
+          if (!std::ranges::binary_search(own.channels, channel)) channels.push_back(channel);
     std::ranges::sort(channels);
     return channels;
   }

@@ -15,6 +15,7 @@ constexpr double kQuiet = 1e-3;                 // loss while there is no outage
 constexpr double kBetter = 20.0;                // nats by which two states must explain more than one
 constexpr int kSweeps = 3;
 constexpr std::uint32_t kMinInOutage = 2;
+constexpr std::ptrdiff_t kNear = 5;  // packets next to others in time: so many are not lost by chance
 
 struct Packet {
   double at = 0;  // seconds
@@ -33,6 +34,12 @@ bool crosses(const PathTable& paths, PathSetId set, ChannelId channel) {
   return std::ranges::all_of(members, [&](PathId path) {
     return std::ranges::find(paths.channels(path), channel) != paths.channels(path).end();
   });
+}
+
+/// One way, and which of its packets were lost.
+bool tells_when(const Observation& row) {
+  return row.window && row.sent > 0 && !row.back &&
+         (row.lost == 0 || row.lost == row.sent || !row.runs.empty());
 }
 
 void add(const Observation& row, std::vector<Packet>& packets) {
@@ -92,9 +99,7 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
   std::vector<Packet> packets;
   std::vector<TimeWindow> windows;
   for (const Observation& row : observations.probes) {
-    const bool timed =
-        row.window && row.sent > 0 && (row.lost == 0 || row.lost == row.sent || !row.runs.empty());
-    if (!timed || row.back || !crosses(table, row.path, channel) || crosses_any(table, row.path, others))
+    if (!tells_when(row) || !crosses(table, row.path, channel) || crosses_any(table, row.path, others))
       continue;
     if (packets.size() + row.sent > kMaxPackets) break;
     add(row, packets);
@@ -132,6 +137,32 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
   return Intermittence{
       .per_second = static_cast<double>(durations.size()) / std::max(covered_by(windows), 1e-9),
       .duration = median(durations)};
+}
+
+bool met_outages(const Observations& observations, const std::vector<ChannelId>& alike, Bytes from,
+                 const std::vector<ChannelId>& others) {
+  if (alike.empty()) return false;
+  const PathTable& table = observations.paths;
+  std::vector<Packet> small, large;
+  for (const Observation& row : observations.probes) {
+    if (!tells_when(row) || !crosses(table, row.path, alike.front()) || crosses_any(table, row.path, others))
+      continue;
+    if (small.size() + large.size() + row.sent > kMaxPackets) return false;
+    add(row, row.size < from ? small : large);
+  }
+  for (auto* const packets : {&small, &large}) std::ranges::stable_sort(*packets, {}, &Packet::at);
+  const auto are_lost = [](auto first, auto last) {
+    return last - first >= kNear && std::all_of(first, last, [](const Packet& it) { return it.lost; });
+  };
+  for (auto it = large.begin(); it != large.end();) {
+    const auto next = std::ranges::lower_bound(small, it->at, {}, &Packet::at);
+    const auto before = next - std::min(kNear, next - small.begin());
+    const auto behind = next + std::min(kNear, small.end() - next);
+    if (!are_lost(before, next) && !are_lost(next, behind)) return false;
+    if (next == small.end()) break;
+    it = std::ranges::lower_bound(it, large.end(), next->at, {}, &Packet::at);
+  }
+  return !large.empty();
 }
 
 }  // namespace weft::diagnosis

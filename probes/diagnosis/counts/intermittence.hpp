@@ -15,4 +15,11 @@ namespace weft::diagnosis {
 std::optional<Intermittence> intermittence_of(const Observations& observations, ChannelId channel,
                                               const std::vector<ChannelId>& others);
 
+/// Whether the packets of this size and more that a channel lost, all of them, were lost in outages that took
+/// smaller ones as well: while they were, no smaller one passed, and the five smaller ones sent just before,
+/// or just after, were lost. Of channels that all packets cross alike the first is looked at. False where the
+/// times of observations do not tell.
+bool met_outages(const Observations& observations, const std::vector<ChannelId>& alike, Bytes from,
+                 const std::vector<ChannelId>& others);
+
 }  // namespace weft::diagnosis

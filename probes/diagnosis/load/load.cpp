@@ -15,6 +15,7 @@
 #include "probes/diagnosis/report.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/statistics.hpp"
+#include "topology/findings/evidence_words.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
@@ -306,8 +307,8 @@ class LoadFindings {
     found.estimate = Estimate{least, least, 1.0};
     found.evidence.push_back(fmt::format(
         "{} of {} flows over it got less than they offered, down to {:.0f} %, and most others all of "
-        "it: a rate that comes and goes, or other traffic",
-        one.odd.size(), one.crossed, 100 * least));
+        "it{}",
+        one.odd.size(), one.crossed, 100 * least, kOrOtherTraffic));
     report_.add(std::move(found));
   }
 

@@ -4,14 +4,16 @@
 
 #include "tests/bench/verdicts/cases.hpp"
 #include "tests/bench/verdicts/pieces.hpp"
+#include "topology/findings/rarest_burst.hpp"
 
 namespace weft::bench {
 namespace {
 
 constexpr double kMinSmallLoss = 0.001;
 constexpr double kMaxSmallLoss = 0.003;
+constexpr std::uint32_t kBurst = 100;  // packets
 
-enum class Stated { loss, delay, rate };
+enum class Stated { loss, bursts, delay, rate };
 
 /// What `stated` tells as the smallest fault of a kind, on this channel; absent: it tells none.
 std::optional<FaultSpec> smallest_fault(const Fabric& fabric, const Sensitivity& stated, Stated what,
@@ -21,6 +23,11 @@ std::optional<FaultSpec> smallest_fault(const Fabric& fabric, const Sensitivity&
     case Stated::loss:
       if (stated.loss) fault.loss = Fraction(*stated.loss);
       return stated.loss ? std::optional(fault) : std::nullopt;
+    case Stated::bursts:
+      if (!stated.loss) return std::nullopt;
+      fault.burst = kBurst;
+      fault.loss = Fraction(std::min(kBurst / packets_per_burst(*stated.loss), 1.0));
+      return fault;
     case Stated::delay:
       fault.delay = stated.delay;
       return stated.delay ? std::optional(fault) : std::nullopt;
@@ -54,7 +61,7 @@ std::optional<bool> is_not_healthy(const SweepCase& one, const Swept& swept) {
 void bench_sensitivity(const VerdictOptions& options, Figures& figures) {
   const auto fabrics = fabrics_of(options);
   constexpr std::pair<Stated, const char*> kStated[] = {
-      {Stated::loss, "loss"}, {Stated::delay, "delay"}, {Stated::rate, "rate"}};
+      {Stated::loss, "loss"}, {Stated::bursts, "bursts"}, {Stated::delay, "delay"}, {Stated::rate, "rate"}};
   for (const bool with_background : {false, true})
     for (const auto& kind : kStated) {
       const Share share = run_cases(

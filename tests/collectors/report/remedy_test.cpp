@@ -38,6 +38,14 @@ TEST(Remedy, NobodyReplacesACableForOtherTraffic) {
                 AllOf(StartsWith("look for other traffic"), Not(HasSubstr("replace"))));
 }
 
+TEST(Remedy, WhereLossesMayBeAnOverflowNoCableIsReplacedBeforeOtherTrafficIsLookedFor) {
+  auto trouble = cable(Cause::loss);
+  trouble.place = Place::host_cable;
+  trouble.shuts = trouble.may_be_traffic = true;
+  EXPECT_THAT(what_to_do(trouble), AllOf(StartsWith("look for other traffic"), HasSubstr("without any, keep"),
+                                         HasSubstr("replace the cable")));
+}
+
 TEST(Remedy, ThePortThatSendsIsLookedAtFirstWhereOneDirectionSuffers) {
   auto trouble = cable(Cause::loss);
   EXPECT_THAT(what_to_do(trouble), Not(HasSubstr("first")));
