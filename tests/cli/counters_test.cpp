@@ -213,6 +213,25 @@ TEST(CountersDegrading, NamesThePortWhoseCorrectedErrorsRiseAndTheDaysThatAreLef
   EXPECT_EQ(nlohmann::json::parse(document.out)["degrading"][0]["port"], "leaf1/p4");
 }
 
+TEST(CountersDegrading, ListsPortsAboveTheLimitOfAVendorWhichWarnsOfNothing) {
+  const ScratchFile fabric(kFabric), counters(corrected_hours());
+  const auto with = [&](const Arguments& more) {
+    Arguments words{"--fabric", fabric.path(), "--counters", counters.path()};
+    words.insert(words.end(), more.begin(), more.end());
+    return call(counters_degrading_command, words);
+  };
+  EXPECT_EQ(with({}).out.find("above the limit"), std::string::npos) << "both are far below 2.4e-4";
+  const auto low = with({"--limit", "3e-9"});
+  EXPECT_THAT(low.out, HasSubstr("above the limit of 3.0e-09"));
+  EXPECT_THAT(low.out, testing::ContainsRegex("2 of the ports:[ \n]+leaf1/p4 [^l]*leaf1/p3"));
+  EXPECT_THAT(low.out, HasSubstr("1 of 2 ports are degrading"));
+  const auto document = with({"--limit", "ieee_rs528", "-o", "json"});
+  expect_matches_schema(document.out, "port_trends");
+  EXPECT_NEAR(nlohmann::json::parse(document.out)["limit"].get<double>(), 5e-5, 1e-9);
+  for (const char* wrong : {"0", "1", "-1e-5", "1e-5x", "cisco"})
+    EXPECT_EQ(with({"--limit", wrong}).status, 64) << wrong;
+}
+
 TEST(CountersDegrading, AsksAServerForRawSamplesOfThePast) {
   std::mutex one_at_a_time;
   std::vector<std::string> asked;
