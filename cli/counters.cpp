@@ -66,6 +66,8 @@ Result<int> degrading(const po::variables_map& values) {
   const int days = values["days"].as<int>();
   if (days < kMinDaysBack || days > kMaxDaysBack)
     return fail(ErrorKind::usage, "--days: expected {} to {}, found {}", kMinDaysBack, kMaxDaysBack, days);
+  const auto limit = counters::error_limit(values["limit"].as<std::string>());
+  if (!limit) return pass_on(limit, "--limit");
   WEFT_TRY(const auto site, site_of(values));
   const Fabric& fabric = site.file.fabric;
   counters::CounterTable table;
@@ -75,8 +77,8 @@ Result<int> degrading(const po::variables_map& values) {
     return fail(
         ErrorKind::absent,
         "no port tells of corrected errors (fec_corrected, fec_bits) over a day: is there more of the past?");
-  fmt::print("{}", json ? counters::trends_json(fabric, table, found, stamp_now()) + "\n"
-                        : counters::trends_text(fabric, table, found, kColumns));
+  fmt::print("{}", json ? counters::trends_json(fabric, table, found, stamp_now(), *limit) + "\n"
+                        : counters::trends_text(fabric, table, found, kColumns, *limit));
   const bool is_degrading = !found.trends.empty() && found.trends.front().trend.degrading;
   return is_degrading || !found.losses.empty() ? kExitDegraded : kExitHealthy;
 }
@@ -139,7 +141,10 @@ OptionParser counters_degrading_options() {
   parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
                                  "the fabric file; its `counters` say where to read")(
       "days", po::value<int>()->default_value(kUsualDaysBack)->value_name("N"),
-      "how far back a Prometheus is asked: 1 to 60");
+      "how far back a Prometheus is asked: 1 to 60")(
+      "limit", po::value<std::string>()->default_value("ieee_rs544")->value_name("NAME|RATE"),
+      "a bit error rate before correction that the vendor of a module or switch still calls good: ports "
+      "above it are listed, and are no warning by that: ieee_rs544 (2.4e-4), ieee_rs528 (5e-5), or a rate");
   add_counter_options(parser.options());
   add_output_option(parser.options());
   return parser;

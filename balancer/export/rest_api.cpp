@@ -28,6 +28,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kMaxCertificates = Bytes(4'000'000);
 constexpr std::size_t kMaxMessage = 300;
+constexpr std::size_t kLong = 1'000'000;
 constexpr std::string_view kDots = "...";  // in place of a secret, which may be a dot itself
 constexpr int kMaxTries = 5;
 constexpr auto kFirstPause = 100ms;  // doubled each time
@@ -222,6 +223,9 @@ class HttpApi final : public RestApi {
     if (!server_.authorization.empty()) request.set_header("Authorization", server_.authorization);
     if (!call.content_type.empty()) request.set_header("Content-Type", call.content_type);
     request.content_receiver = [&](const char* data, size_t size, std::uint64_t, std::uint64_t) {
+      // A text that doubles stands in memory twice meanwhile; what was reserved and not written takes none.
+      if (reply.body.capacity() < reply.body.size() + size && reply.body.size() > kLong)
+        reply.body.reserve(static_cast<std::size_t>(server_.max_answer.count()) + kLong);
       reply.body.append(data, size);
       reply.too_long = std::ssize(reply.body) > server_.max_answer.count();
       return !reply.too_long && Clock::now() < end;

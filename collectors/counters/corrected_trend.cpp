@@ -1,9 +1,10 @@
 #include "collectors/counters/corrected_trend.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <tuple>
 
 #include "topology/base/instant.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/base/statistics.hpp"
 #include "topology/base/text.hpp"
 #include "topology/base/text_table.hpp"
@@ -26,13 +28,15 @@ constexpr Nanoseconds kPast = hours(14 * 24);
 constexpr Nanoseconds kDay = hours(24);
 constexpr std::size_t kMinOfCycle = 36;  // rates in the middle of a day of rates, for the daily cycle
 /// From `bench counters --only warn`, by other seeds than those that it measures with.
-constexpr double kMinRise = 0.5;      // decades over the time that is looked at
-constexpr double kMaxDays = 7;        // to loss: what is further is drift
-constexpr double kSure = 5.0;         // standard deviations of the slope
-constexpr double kMinNoise = 0.01;    // decades, of the mean of a block
-constexpr double kAt90 = 1.645;       // standard deviations
-constexpr double kBent = 0.3;         // of a slope: rates seldom rise on a straight line
-constexpr double kMaxForecast = 365;  // days
+constexpr double kMinRise = 0.5;       // decades over the time that is looked at
+constexpr double kMaxDays = 7;         // to loss: what is further is drift
+constexpr double kSure = 5.0;          // standard deviations of the slope
+constexpr double kMinNoise = 0.01;     // decades, of the mean of a block
+constexpr double kAt90 = 1.645;        // standard deviations
+constexpr double kBent = 0.3;          // of a slope: rates seldom rise on a straight line
+constexpr double kMaxForecast = 365;   // days
+constexpr std::size_t kMaxAbove = 10;  // that are named
+const std::array kLimits{std::pair("ieee_rs544", std::pow(10, kLossAt)), std::pair("ieee_rs528", 5e-5)};
 
 double days(Nanoseconds time) { return std::chrono::duration<double, std::ratio<86'400>>(time).count(); }
 
@@ -272,10 +276,40 @@ std::string losses_text(const Fabric& fabric, const CounterTable& table, const s
                  0, width, 2);
 }
 
+std::string limit_text(const Fabric& fabric, const std::vector<PortTrend>& above, double limit,
+                       std::size_t width) {
+  std::vector<std::string> names;
+  for (const PortTrend& one : std::span(above).first(std::min(kMaxAbove, above.size())))
+    names.push_back(fmt::format("{} ({:.1e})", fabric.name_of(one.port), std::pow(10, one.trend.now)));
+  return wrapped(
+      fmt::format("above the limit of {:.1e}, which is no warning by itself: {} of the ports: {}{}",
+                  std::pow(10, limit), ports_of(above), fmt::join(names, ", "),
+                  above.size() > kMaxAbove ? ", ..." : ""),
+      0, width, 2);
+}
+
 }  // namespace
 
+Result<double> error_limit(std::string_view text) {
+  for (const auto& [name, rate] : kLimits)
+    if (name == text) return std::log10(rate);
+  double rate = 0;
+  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  if (bad == std::errc() && end == text.data() + text.size() && rate > 0 && rate < 1) return std::log10(rate);
+  return fail(ErrorKind::usage, "expected ieee_rs544, ieee_rs528 or a bit error rate as 1e-5, found '{}'",
+              outside_text(text));
+}
+
+std::vector<PortTrend> above_limit(const PortTrends& found, double limit) {
+  std::vector<PortTrend> above;
+  for (const PortTrend& one : found.trends)
+    if (one.trend.now > limit) above.push_back(one);
+  std::ranges::stable_sort(above, std::greater{}, [](const PortTrend& one) { return one.trend.now; });
+  return above;
+}
+
 std::string trends_text(const Fabric& fabric, const CounterTable& table, const PortTrends& found,
-                        std::size_t width) {
+                        std::size_t width, double limit) {
   TextTable rows({{"port"},
                   {"rate", true},
                   {"a day", true},
@@ -309,6 +343,8 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const P
                 "own usual and above the median of its tier and rate.",
                 0, width, 2);
   text += tails;
+  if (const auto above = above_limit(found, limit); !above.empty())
+    text += "\n" + limit_text(fabric, above, limit, width);
   if (!found.losses.empty()) text += "\n" + losses_text(fabric, table, found.losses, width);
   return text;
 }

@@ -75,8 +75,16 @@ struct PortTrends {
 /// Of all ports that tell of corrected errors for long enough. The table is sorted.
 PortTrends port_trends(const Fabric& fabric, CounterTable& table);
 
-/// For people: those that degrade or lose, or that none does, and of how many ports that is said.
+/// log10 of a limit that a standard or a vendor sets to the bit error rate before correction: `ieee_rs544`
+/// (kLossAt), `ieee_rs528` (5e-5: IEEE 802.3, 95.1.1), or a rate as 1e-5. Error (usage) with what there is.
+Result<double> error_limit(std::string_view text);
+
+/// Those whose rate is above that limit, however it moves; the highest first.
+std::vector<PortTrend> above_limit(const PortTrends& found, double limit);
+
+/// For people: those that degrade or lose, or that none does, and of how many ports that is said; and those
+/// above the limit, which is no warning by itself.
 std::string trends_text(const Fabric& fabric, const CounterTable& table, const PortTrends& found,
-                        std::size_t width);
+                        std::size_t width, double limit = kLossAt);
 
 }  // namespace weft::counters

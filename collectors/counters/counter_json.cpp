@@ -68,17 +68,18 @@ std::string check_json(const Fabric& fabric, const CounterTable& table, const Co
 }
 
 std::string trends_json(const Fabric& fabric, const CounterTable& table, const PortTrends& found,
-                        const files::DocumentStamp& stamp) {
+                        const files::DocumentStamp& stamp, double limit) {
   DocumentTree json = files::stamped_tree("weft.port_trends/1", stamp);
   json["fabric"] = fabric.name();
   json["ports"] = found.told;
+  json["limit"] = std::pow(10, limit);
   auto& degrading = json["degrading"] = DocumentTree::array();
   for (const auto& [port, source, trend, beside_peers, tail] : found.trends) {
     if (!trend.degrading) break;
     DocumentTree row{{"port", fabric.name_of(port)}, {"source", table.source_name(source)}};
     row.update(trend_tree(trend));
     row["decades_above_peers"] = beside_peers;
-    row["decades_to_limit"] = kLossAt - trend.now;
+    row["decades_to_limit"] = limit - trend.now;
     if (tail)
       row["histogram"] = {{"highest_bin", tail->highest},
                           {"decades_a_bin", tail->slope},
@@ -87,6 +88,12 @@ std::string trends_json(const Fabric& fabric, const CounterTable& table, const P
                           {"unrepaired_share_high", std::pow(10, tail->high)}};
     degrading.push_back(std::move(row));
   }
+  auto& above = json["above_limit"] = DocumentTree::array();
+  for (const PortTrend& one : above_limit(found, limit))
+    above.push_back({{"port", fabric.name_of(one.port)},
+                     {"source", table.source_name(one.source)},
+                     {"bit_error_rate", std::pow(10, one.trend.now)},
+                     {"decades_above_limit", one.trend.now - limit}});
   auto& losing = json["losing"] = DocumentTree::array();
   for (const auto& [port, source, lost] : found.losses)
     losing.push_back({{"port", fabric.name_of(port)},

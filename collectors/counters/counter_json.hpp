@@ -14,9 +14,10 @@ namespace weft::counters {
 std::string check_json(const Fabric& fabric, const CounterTable& table, const CounterCheck& check,
                        const files::DocumentStamp& stamp);
 
-/// weft.port_trends/1: those that degrade, those that lose; the others as a number.
+/// weft.port_trends/1: those that degrade, those that lose, those above `limit` (log10 of a bit error rate);
+/// the others as a number.
 std::string trends_json(const Fabric& fabric, const CounterTable& table, const PortTrends& found,
-                        const files::DocumentStamp& stamp);
+                        const files::DocumentStamp& stamp, double limit = kLossAt);
 
 /// weft.pauses/1: of each priority of which a port tells, who began.
 std::string pauses_json(const Fabric& fabric, const PortPauses& pauses, const files::DocumentStamp& stamp);

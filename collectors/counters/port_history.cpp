@@ -121,10 +121,21 @@ class PortSteps {
   }
 
  private:
-  static void find_fastest(Series& series) {
+  /// More than the link carries.
+  bool is_above(PortCounter counter, double grew, double time) const {
+    const auto most = rate_ ? most_a_second(counter, *rate_) : std::nullopt;
+    return most && grew > kAboveRate * *most * (time + kReadLate);
+  }
+  bool is_step_above(const Series& series, std::size_t i) const {
+    const auto &a = series.points[i - 1], &b = series.points[i];
+    return b.value > a.value &&
+           is_above(series.read->key.counter, static_cast<double>(b.value - a.value), seconds(b.at - a.at));
+  }
+
+  void find_fastest(Series& series) const {
     for (std::size_t i = 1; i < series.points.size(); ++i) {
       const auto &a = series.points[i - 1], &b = series.points[i];
-      if (b.value >= a.value && b.at - a.at >= kMinWindow)
+      if (b.value >= a.value && b.at - a.at >= kMinWindow && !is_step_above(series, i))
         series.fastest =
             std::max(series.fastest, static_cast<double>(b.value - a.value) / seconds(b.at - a.at));
     }
@@ -133,7 +144,7 @@ class PortSteps {
   /// Whether a counter of the port, another than `but`, went on over all of that time as after no reset.
   bool went_on(const Series* but, const Span& span) const {
     return std::ranges::any_of(series_, [&](const Series& other) {
-      if (&other == but || other.points.empty()) return false;
+      if (&other == but || other.points.empty() || other.fastest <= 0) return false;
       const auto after = std::ranges::upper_bound(other.points, span.from, {}, &CounterPoint::at);
       const auto last = std::ranges::lower_bound(other.points, span.to, {}, &CounterPoint::at);
       if (after == other.points.begin() || last == other.points.end()) return false;
@@ -169,7 +180,8 @@ class PortSteps {
     }
   }
 
-  /// Where codewords, which come at one rate, are fewer than that: a reset that hides, or no signal.
+  /// Where codewords, which come at one rate, are fewer than that: a reset that hides, or no signal. Where
+  /// they are more than the line makes, but not always, the port had another line: it was broken out since.
   void find_slow() {
     for (const Series& one : series_) {
       if (!facts(one.read->key.counter).moves) continue;
@@ -179,13 +191,14 @@ class PortSteps {
                seconds(one.points[i].at - one.points[i - 1].at);
       };
       for (std::size_t i = 1; i < one.points.size(); ++i)
-        if (one.points[i].value > one.points[i - 1].value) rates.push_back(rate(i));
+        if (one.points[i].value > one.points[i - 1].value && !is_step_above(one, i)) rates.push_back(rate(i));
       if (rates.empty()) continue;
       const double usual = median(rates);
       for (std::size_t i = 1; i < one.points.size(); ++i) {
         const double time = seconds(one.points[i].at - one.points[i - 1].at);
         const bool grew = one.points[i].value > one.points[i - 1].value;  // else the source did not look
-        if (grew && rate(i) * time < usual * (kBelowUsual * time - kReadLate)) slow_.add(one.span(i));
+        const bool is_slow = rate(i) * time < usual * (kBelowUsual * time - kReadLate);
+        if (grew && (is_slow || is_step_above(one, i))) slow_.add(one.span(i));
       }
     }
   }
@@ -251,8 +264,12 @@ class PortSteps {
     if (std::ranges::find(kSaturated, point.value) != kSaturated.end()) return begin_anew(left.saturated);
     if (!is_fresh) return void(++left.stood_still);  // the window goes on
     const bool vouched = went_on(nullptr, span) || (point.epoch != 0 && point.epoch == start.point->epoch);
-    if ((start.after_reset && !vouched) || slow_.touch(span)) return begin_anew(left.restarted);
     const std::uint64_t grew = point.value + start.wraps * kTwoTo32 - start.point->value;
+    if ((start.after_reset && !vouched) || slow_.touch(span))
+      return begin_anew(
+          is_above(series.read->key.counter, static_cast<double>(grew), seconds(span.to - span.from))
+              ? left.impossible
+              : left.restarted);
     if (auto* why = reason(series, span, grew, narrow, left)) return begin_anew(*why);
     history.wraps += start.wraps;
     history.windows.push_back({span.from, span.to, grew, point.epoch});
@@ -266,8 +283,8 @@ class PortSteps {
     const bool is_error = facts(key.counter).is_error || key.counter == PortCounter::fec_bin;
     if (is_error && events_.touch(span)) return &left.training;
     const double time = seconds(span.to - span.from);
+    if (is_above(key.counter, static_cast<double>(grew), time)) return &left.impossible;
     const auto most = rate_ ? most_a_second(key.counter, *rate_) : std::nullopt;
-    if (most && static_cast<double>(grew) > kAboveRate * *most * (time + kReadLate)) return &left.impossible;
     if (is_error || key.counter == PortCounter::link_events || series.largest >= kTwoTo32) return nullptr;
     const double grows = narrow && most ? *most : series.fastest;
     const double allowed = static_cast<double>(kTwoTo32) / (narrow && most ? 1 : 2);

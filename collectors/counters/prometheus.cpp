@@ -66,15 +66,39 @@ class Asking {
                Result<void>();
     }
     const std::size_t place = port->value() * kIndexes + (key.index ? *key.index + 1U : 0U);
-    if (seen_[place])
+    CounterSeries& to = into_.at(*port, key, source_number_);
+    const bool is_other = seen_[place];
+    if (is_other && overlap(to, series))
       return into_.doubled.add(fmt::format("{} of {} {}: there are two series", rule.metric, node, name)),
              Result<void>();
     seen_[place] = true;
-    return add(preset, rule, series, node, into_.at(*port, key, source_number_));
+    return is_other ? join(preset, rule, series, node, to) : add(preset, rule, series, node, "", to);
   }
 
+  static bool overlap(const CounterSeries& one, const PrometheusSeries& other) {
+    return !one.points.empty() && !other.points.empty() &&
+           one.points.back().at >= other.points.front().first &&
+           other.points.back().first >= one.points.front().at;
+  }
+
+  /// Of one port one series behind another: the device was restarted, and some of its labels are new (as
+  /// ifIndex). It is another counter.
+  Result<void> join(const MetricPreset& preset, const MetricRule& rule, const PrometheusSeries& series,
+                    std::string_view node, CounterSeries& to) {
+    const auto before = static_cast<std::ptrdiff_t>(to.points.size());
+    const auto first = into_.epoch({.boot = "the first series", .cleared = {}, .serial = {}});
+    for (CounterPoint& point : to.points)
+      if (point.epoch == 0) point.epoch = first;
+    WEFT_TRY_VOID(add(preset, rule, series, node, fmt::format("series {} ", ++joined_), to));
+    const auto added = to.points.begin() + before;
+    if (before > 0 && added != to.points.end() && added->at < to.points.front().at)
+      std::rotate(to.points.begin(), added, to.points.end());
+    return {};
+  }
+
+  /// `epoch_prefix`: before the boot, where it is another counter than that of the same port.
   Result<void> add(const MetricPreset& preset, const MetricRule& rule, const PrometheusSeries& series,
-                   std::string_view node, CounterSeries& to) {
+                   std::string_view node, const std::string& epoch_prefix, CounterSeries& to) {
     to.narrow = rule.narrow;
     to.points.reserve(to.points.size() + series.points.size());
     to.exporter = exporter_of(series);
@@ -86,7 +110,8 @@ class Asking {
                                       count.error().message));
         continue;
       }
-      WEFT_TRY_VOID(into_.add(to, {at, *count, boots == boots_.end() ? 0 : epoch(boots->second, at)}));
+      const auto boot = boots == boots_.end() ? std::string() : boot_at(boots->second, at);
+      WEFT_TRY_VOID(into_.add(to, {at, *count, epoch(epoch_prefix + boot)}));
     }
     return {};
   }
@@ -100,11 +125,13 @@ class Asking {
                                                                       : fmt::format("{} {}", job, instance));
   }
 
-  /// Of the boot that the scrape of that time, or the last one before it, told of.
-  std::uint32_t epoch(const std::vector<std::pair<Nanoseconds, double>>& boots, Nanoseconds at) {
+  std::uint32_t epoch(const std::string& boot) {
+    return boot.empty() ? 0 : into_.epoch({.boot = boot, .cleared = {}, .serial = {}});
+  }
+  /// What the scrape of that time, or the last one before it, told of; empty: nothing.
+  static std::string boot_at(const std::vector<std::pair<Nanoseconds, double>>& boots, Nanoseconds at) {
     const auto after = std::ranges::upper_bound(boots, at, {}, [](const auto& each) { return each.first; });
-    if (after == boots.begin()) return 0;
-    return into_.epoch({.boot = fmt::format("{}", std::prev(after)->second), .cleared = {}, .serial = {}});
+    return after == boots.begin() ? std::string() : fmt::format("{}", std::prev(after)->second);
   }
 
   static constexpr std::size_t kIndexes = 33;  // none, and those of CounterKey
@@ -116,7 +143,7 @@ class Asking {
   std::vector<bool> seen_;  // of one metric: by port and index
   std::set<std::string> unplaced_;
   std::string job_, instance_;  // of the last series, whose exporter this is
-  std::uint32_t exporter_ = 0, source_number_ = 0;
+  std::uint32_t exporter_ = 0, source_number_ = 0, joined_ = 0;
   std::map<std::string, std::vector<std::pair<Nanoseconds, double>>, std::less<>> boots_;
 };
 

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
                                             {"warn", weft::bench::counters::measure_warnings},
                                             {"pauses", weft::bench::counters::measure_pauses},
                                             {"repair", weft::bench::counters::measure_repair},
-                                            {"tail", weft::bench::counters::measure_tails}};
+                                            {"tail", weft::bench::counters::measure_tails},
+                                            {"server", weft::bench::counters::measure_server}};
   return weft::bench::run_pieces("counters", kPieces, argc, argv);
 }

@@ -18,6 +18,7 @@
 #include "collectors/counters/port_counter.hpp"
 #include "tests/collectors/bus/watch_rig.hpp"
 #include "tests/places.hpp"
+#include "tests/support/answering_server.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
@@ -40,26 +41,6 @@ Outcome check(const std::string& fabric_text, const Arguments& more) {
   words.insert(words.end(), more.begin(), more.end());
   return call(counters_check_command, words);
 }
-
-/// A server that answers every query alike.
-class Server {
- public:
-  explicit Server(httplib::Server::Handler answer) {
-    server_.Get(".*", std::move(answer));
-    port_ = server_.bind_to_any_port("127.0.0.1");
-    thread_ = std::jthread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();
-  }
-  ~Server() { server_.stop(); }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
-  std::string url() const { return fmt::format("http://127.0.0.1:{}", port_); }
-
- private:
-  httplib::Server server_;
-  int port_ = 0;
-  std::jthread thread_;
-};
 
 TEST(CountersCheck, OfAFileSaysWhichPortsHaveWhichCounters) {
   const ScratchFile counters(
@@ -90,12 +71,13 @@ TEST(CountersCheck, RefusesWhatMakesNoSenseInOneSentence) {
 }
 
 TEST(CountersCheck, AServerThatMeansHarmIsAnError) {
-  const Server html(
+  const AnsweringServer html(
       [](const auto&, auto& response) { response.set_content("<html>login</html>", "text/html"); });
   EXPECT_THAT(check(kFabric, {"--prometheus", html.url()}).err, HasSubstr("no JSON"));
-  const Server elsewhere([](const auto&, auto& response) { response.set_redirect("http://127.0.0.1:1/"); });
+  const AnsweringServer elsewhere(
+      [](const auto&, auto& response) { response.set_redirect("http://127.0.0.1:1/"); });
   EXPECT_THAT(check(kFabric, {"--prometheus", elsewhere.url()}).err, HasSubstr("sends elsewhere"));
-  const Server refuses([](const auto&, auto& response) {
+  const AnsweringServer refuses([](const auto&, auto& response) {
     response.status = 400;
     response.set_content("{\"status\":\"error\",\"error\":\"no such \\u001b[2J thing\"}", "application/json");
   });
@@ -103,7 +85,7 @@ TEST(CountersCheck, AServerThatMeansHarmIsAnError) {
   EXPECT_THAT(refused.err, HasSubstr("no such \\x1b[2J thing"));
   EXPECT_EQ(refused.status, 64);
   std::atomic<std::uint64_t> sent = 0;
-  const Server endless([&](const auto&, auto& response) {
+  const AnsweringServer endless([&](const auto&, auto& response) {
     response.set_chunked_content_provider("application/json", [&](std::size_t, httplib::DataSink& sink) {
       static const std::string kPiece(1'000'000, ' ');
       sent += kPiece.size();
@@ -115,7 +97,7 @@ TEST(CountersCheck, AServerThatMeansHarmIsAnError) {
 }
 
 TEST(CountersCheck, TheFabricFileSaysWhereToRead) {
-  const Server empty([](const auto&, auto& response) {
+  const AnsweringServer empty([](const auto&, auto& response) {
     response.set_content(R"({"status":"success","data":{"resultType":"matrix","result":[]}})",
                          "application/json");
   });
@@ -181,8 +163,20 @@ TEST(CountersCheck, ReadsDebiansPrometheusAndNodeExporter) {
   EXPECT_THAT(outcome.out, HasSubstr("node_exporter: counters of 1 of 2 ports")) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("link_events"));
   EXPECT_EQ(outcome.status, 1) << "spine1 has none";
-  prometheus->stop(std::chrono::seconds(5));
   node->stop(std::chrono::seconds(5));
+  // Behind the last sample of a target that went away stands a marker of staleness: an instant query finds
+  // nothing from there on. It is no value and no error.
+  httplib::Client client("127.0.0.1", server);
+  const auto is_stale = [&] {
+    const auto answer = client.Get("/api/v1/query?query=node_network_carrier_changes_total");
+    return answer && answer->body.find("\"result\":[]") != std::string::npos;
+  };
+  for (int i = 0; i < 60 && !is_stale(); ++i) std::this_thread::sleep_for(milliseconds(500));
+  EXPECT_TRUE(is_stale());
+  const auto after = check(fabric, {});
+  EXPECT_THAT(after.out, HasSubstr("node_exporter: counters of 1 of 2 ports")) << after.err;
+  EXPECT_EQ(after.out.find("values that cannot be"), std::string::npos) << after.out;
+  prometheus->stop(std::chrono::seconds(5));
   EXPECT_EQ(check(fabric, {}).status, 69) << "it is gone";
 }
 
@@ -219,10 +213,29 @@ TEST(CountersDegrading, NamesThePortWhoseCorrectedErrorsRiseAndTheDaysThatAreLef
   EXPECT_EQ(nlohmann::json::parse(document.out)["degrading"][0]["port"], "leaf1/p4");
 }
 
+TEST(CountersDegrading, ListsPortsAboveTheLimitOfAVendorWhichWarnsOfNothing) {
+  const ScratchFile fabric(kFabric), counters(corrected_hours());
+  const auto with = [&](const Arguments& more) {
+    Arguments words{"--fabric", fabric.path(), "--counters", counters.path()};
+    words.insert(words.end(), more.begin(), more.end());
+    return call(counters_degrading_command, words);
+  };
+  EXPECT_EQ(with({}).out.find("above the limit"), std::string::npos) << "both are far below 2.4e-4";
+  const auto low = with({"--limit", "3e-9"});
+  EXPECT_THAT(low.out, HasSubstr("above the limit of 3.0e-09"));
+  EXPECT_THAT(low.out, testing::ContainsRegex("2 of the ports:[ \n]+leaf1/p4 [^l]*leaf1/p3"));
+  EXPECT_THAT(low.out, HasSubstr("1 of 2 ports are degrading"));
+  const auto document = with({"--limit", "ieee_rs528", "-o", "json"});
+  expect_matches_schema(document.out, "port_trends");
+  EXPECT_NEAR(nlohmann::json::parse(document.out)["limit"].get<double>(), 5e-5, 1e-9);
+  for (const char* wrong : {"0", "1", "-1e-5", "1e-5x", "cisco"})
+    EXPECT_EQ(with({"--limit", wrong}).status, 64) << wrong;
+}
+
 TEST(CountersDegrading, AsksAServerForRawSamplesOfThePast) {
   std::mutex one_at_a_time;
   std::vector<std::string> asked;
-  const Server empty([&](const auto& request, auto& response) {
+  const AnsweringServer empty([&](const auto& request, auto& response) {
     const std::lock_guard lock(one_at_a_time);
     asked.push_back(request.get_param_value("query"));
     response.set_content(R"({"status":"success","data":{"resultType":"matrix","result":[]}})",

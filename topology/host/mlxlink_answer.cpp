@@ -69,8 +69,10 @@ void take_count(const Section& section, const char* key, const char* name, Named
   if (const auto count = parse_whole_number<std::uint64_t>(text_of(section, key))) into.emplace(name, *count);
 }
 
-/// -40 dBm is what a module without light says.
-std::optional<double> milliwatts(const std::optional<double>& dbm) {
+/// Of dBm. -40, or as ethtool writes it -inf, is what a module without light says.
+std::optional<double> milliwatts(const std::string& text) {
+  if (text == "-inf" || text == "-Inf") return 0;
+  const auto dbm = number_of(text);
   if (!dbm || *dbm > 30) return std::nullopt;
   return *dbm <= -40 ? 0 : std::pow(10, *dbm / 10);
 }
@@ -92,8 +94,8 @@ ModuleState module_of(const Section& section) {
   module.lanes.resize(std::max({received.size(), sent.size(), bias.size()}));
   for (std::size_t i = 0; i < module.lanes.size(); ++i) {
     ModuleLane& lane = module.lanes[i];
-    if (i < received.size()) lane.rx_mw = milliwatts(number_of(received[i]));
-    if (i < sent.size()) lane.tx_mw = milliwatts(number_of(sent[i]));
+    if (i < received.size()) lane.rx_mw = milliwatts(received[i]);
+    if (i < sent.size()) lane.tx_mw = milliwatts(sent[i]);
     if (i < bias.size()) lane.bias_ma = number_of(bias[i]);
     if (lane.bias_ma && *lane.bias_ma < 0) lane.bias_ma.reset();
   }

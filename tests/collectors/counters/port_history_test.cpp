@@ -6,8 +6,10 @@ namespace weft::counters {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr Nanoseconds kStart = std::chrono::hours(400'000);
 constexpr std::uint64_t kTwoTo32 = std::uint64_t{1} << 32U;
@@ -114,6 +116,35 @@ TEST(PortHistory, MoreThanTheLinkCarriesIsNotBelieved) {
   const auto got = history({series(PortCounter::frames_in, {0, 1'000, 1'000'000'000'000})});
   EXPECT_THAT(growths(got), ElementsAre(1'000));
   EXPECT_EQ(got.left_out.impossible, 1U);
+}
+
+/// Six minutes of 400 Gb/s, then the port has a quarter of its lanes, and counts from zero.
+std::vector<CounterSeries> broken_out(std::size_t readings) {
+  CounterSeries words{.port = PortId(0), .key = {.counter = PortCounter::fec_codewords}}, errors = words;
+  errors.key.counter = PortCounter::fec_uncorrectable;
+  for (std::size_t i = 0; i < readings; ++i) {
+    const bool is_old = i < 6;
+    const std::size_t since = is_old ? 1'000 + i : i - 5;
+    words.points.push_back({kStart + seconds(60 * i), (is_old ? 4'687'500'000 : 1'171'875'000) * since});
+    errors.points.push_back({kStart + seconds(60 * i), is_old ? 600 * since : 2 * since});
+  }
+  return {errors, words};
+}
+
+TEST(PortHistory, OfAPortThatWasBrokenOutTheOldErrorsAreOfAnotherAndTheNewAreUsed) {
+  const auto got = port_history(broken_out(20), Bandwidth::gbit(100));
+  EXPECT_GT(got[0].left_out.restarted, 4U);
+  ASSERT_THAT(growths(got[0]), Not(IsEmpty()));
+  EXPECT_THAT(growths(got[0]), Each(2));
+  EXPECT_THAT(growths(got[1]), Each(1'171'875'000));
+}
+
+TEST(PortHistory, ErrorsBesideCodewordsOfAnotherUnitStay) {
+  auto words = codewords(4);  // of 400 Gb/s at a port of 100 Gb/s, all of them
+  const auto got = port_history(std::vector{series(PortCounter::fec_uncorrectable, {5, 6, 8, 8}), words},
+                                Bandwidth::gbit(100));
+  EXPECT_THAT(growths(got[0]), ElementsAre(1, 2, 0));
+  EXPECT_EQ(got[1].left_out.impossible, 3U);
 }
 
 TEST(PortHistory, ErrorsBesideALinkEventAreOfItsTraining) {

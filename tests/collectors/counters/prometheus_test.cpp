@@ -110,6 +110,28 @@ TEST(Prometheus, SeriesWithoutAPortAndTwoForOnePortAreTold) {
   EXPECT_EQ(table->unplaced.count, 2U);
 }
 
+TEST(Prometheus, OneSeriesBehindAnotherIsACounterThatBeganAnew) {
+  // As snmp_exporter tells a port whose ifIndex changed with a restart, in the order of its labels.
+  for (const bool newest_first : {false, true}) {
+    const auto of = [](const char* index, const char* values) {
+      return series(fmt::format(R"("instance":"leaf1","ifName":"p1","ifIndex":"{}")", index), values);
+    };
+    const auto old = of(newest_first ? "9" : "1", R"([10,"5"],[20,"6"])");
+    const auto now = of(newest_first ? "12" : "2", R"([30,"8"],[40,"9"])");
+    const auto table = read(
+        one_metric("dot3StatsFCSErrors", newest_first ? now + "," + old : old + "," + now), "snmp_exporter");
+    ASSERT_TRUE(table);
+    EXPECT_EQ(table->doubled.count, 0U);
+    ASSERT_THAT(table->series(), SizeIs(1));
+    const auto& points = table->series()[0].points;
+    ASSERT_THAT(points, SizeIs(4));
+    EXPECT_TRUE(std::ranges::is_sorted(points, {}, &CounterPoint::at));
+    EXPECT_EQ(points[0].epoch, points[1].epoch);
+    EXPECT_EQ(points[2].epoch, points[3].epoch);
+    EXPECT_TRUE(points[0].epoch != 0 && points[2].epoch != 0 && points[1].epoch != points[2].epoch);
+  }
+}
+
 TEST(Prometheus, CountersOf32BitsAreKnownAsSuch) {
   const auto table =
       read(one_metric("dot3StatsFCSErrors", series(R"("instance":"leaf1","ifName":"p1")", R"([10,"1"])")),

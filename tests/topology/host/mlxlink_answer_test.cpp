@@ -64,6 +64,16 @@ TEST(MlxlinkAnswer, CopperHasNoLightAndWhatItRefusesIsSaid) {
   EXPECT_THAT(refused.error().message, HasSubstr("Invalid device\\x07"));
 }
 
+TEST(MlxlinkAnswer, NoLightIsNoneHoweverItIsWritten) {
+  const auto got = read_mlxlink(
+      R"({"result":{"output":{"Module Info":{"Identifier":"QSFP28","Rx Power Current [dBm]":"-inf,-Inf,-40,nan"}}}})");
+  ASSERT_TRUE(got) << got.error().message;
+  ASSERT_TRUE(got->module);
+  ASSERT_EQ(got->module->lanes.size(), 4U);
+  for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(got->module->lanes[lane].rx_mw, 0.0) << lane;
+  EXPECT_EQ(got->module->lanes[3].rx_mw, std::nullopt) << "nobody knows";
+}
+
 TEST(MlxlinkAnswer, AnythingElseIsAnError) {
   for (const char* text :
        {"", "-E- no such device", "[]", "{}", R"({"result":{"output":3}})", R"({"result":[]})"})
