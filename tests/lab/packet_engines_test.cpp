@@ -1,5 +1,6 @@
 // The same cases over both engines of packets: AF_PACKET sockets, and DPDK with its driver of such sockets.
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sys/syscall.h>
 
 #include <thread>
@@ -11,6 +12,7 @@
 #include "probes/packet/probe_frame.hpp"
 #include "tests/places.hpp"
 #include "tests/support/router_chain.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft {
 namespace {
@@ -353,11 +355,16 @@ TEST_P(PacketEnginesTest, WithoutTheRightToRawSocketsTheErrorSaysWhichAndWhatWor
   ErrorKind kind = ErrorKind::internal;
   std::thread([&] {
     const InNamespace here(rig_.chain->name("h1"));
-    // The system call changes this thread alone; the library's function would change the whole program.
-    ASSERT_EQ(::syscall(SYS_setresuid, -1, 65534, -1), 0);
+    // Of this thread alone.
+    __user_cap_header_struct form{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, 2> rights{};
+    ASSERT_EQ(::syscall(SYS_capget, &form, rights.data()), 0);
+    auto fewer = rights;
+    fewer[0].effective &= ~(1U << CAP_NET_RAW);
+    ASSERT_EQ(::syscall(SYS_capset, &form, fewer.data()), 0);
     const auto opened =
         open_engine(engine(), {.interface = "r1", .address = RouterChain::address(1, v6())}, kFirst, v6());
-    ASSERT_EQ(::syscall(SYS_setresuid, -1, 0, -1), 0);
+    ASSERT_EQ(::syscall(SYS_capset, &form, rights.data()), 0);
     ASSERT_FALSE(opened);
     kind = opened.error().kind;
     message = opened.error().message;
@@ -365,6 +372,21 @@ TEST_P(PacketEnginesTest, WithoutTheRightToRawSocketsTheErrorSaysWhichAndWhatWor
   EXPECT_EQ(kind, ErrorKind::permission);
   EXPECT_NE(message.find("CAP_NET_RAW"), std::string::npos) << message;
   EXPECT_NE(message.find("simulate"), std::string::npos) << message;
+}
+
+/// Who is root in a user namespace and nowhere else, with namespaces and directories of its own.
+TEST(OrdinaryUser, BothEnginesDoAllThisInAUserNamespace) {
+  if (::geteuid() != 0) GTEST_SKIP() << "to become another user needs root";
+  const auto all = os::run_program(
+      {"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "unshare", "-Urnmpf", "sh", "-c",
+       "mount -t tmpfs t /run && mount -t proc p /proc && mount -t tmpfs t /tmp && cd /tmp && "
+       "HOME=/tmp exec \"$0\" --gtest_filter='*PacketEnginesTest.*:DpdkEngineTest.*'",
+       std::filesystem::read_symlink("/proc/self/exe")},
+      "", std::chrono::seconds(300));
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_NE(all->find("[  PASSED  ]"), std::string::npos) << *all;
+  const bool has_dpdk = std::filesystem::exists(WEFT_BINARY_DIR "/libweft_dpdk.so");
+  EXPECT_TRUE(!has_dpdk || all->find("SKIPPED") == std::string::npos) << *all;
 }
 
 }  // namespace
