@@ -28,7 +28,7 @@ Result<void> unshare(const po::variables_map& values) {
   WEFT_TRY(auto opened, open_ledger(values, store::Database::Access::write));
   WEFT_TRY(const auto place, opened.store->shared());
   if (!place)
-    return fail(ErrorKind::usage, "{}: it is this machine's own already, no copy of a shared blacklist",
+    return fail(ErrorKind::conflict, "{}: it is this machine's own already, no copy of a shared blacklist",
                 file);
   WEFT_TRY_VOID(opened.store->set_shared(std::nullopt));
   print_stderr("weft: {}: this machine's own from now on\n", file);

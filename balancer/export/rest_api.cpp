@@ -223,9 +223,9 @@ class HttpApi final : public RestApi {
     if (!server_.authorization.empty()) request.set_header("Authorization", server_.authorization);
     if (!call.content_type.empty()) request.set_header("Content-Type", call.content_type);
     request.content_receiver = [&](const char* data, size_t size, std::uint64_t, std::uint64_t) {
-      // A text that doubles stands in memory twice meanwhile; what was reserved and not written takes none.
+      // A text that doubles stands in memory twice meanwhile.
       if (reply.body.capacity() < reply.body.size() + size && reply.body.size() > kLong)
-        reply.body.reserve(static_cast<std::size_t>(server_.max_answer.count()) + kLong);
+        reply.body.reserve(reply.body.size() + reply.body.size() / 4 + size);
       reply.body.append(data, size);
       reply.too_long = std::ssize(reply.body) > server_.max_answer.count();
       return !reply.too_long && Clock::now() < end;

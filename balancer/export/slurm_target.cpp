@@ -48,6 +48,19 @@ std::optional<std::string> line_of(const Words& words) {
   return fmt::format("{}\n", fmt::join(quoted, " "));
 }
 
+/// Nodes of one reason in one.
+std::vector<Words> updates_of(const std::vector<Change>& changes) {
+  std::map<Words, Words> nodes;  // by what is set; nothing: taken off
+  for (const Change& change : changes)
+    nodes[change.act == Act::take ? Words() : Words{change.set}].push_back(change.object);
+  std::vector<Words> updates;
+  for (const auto& [set, names] : nodes) {
+    const auto list = fmt::format("{}", fmt::join(names, ","));
+    updates.push_back(set.empty() ? undrain(list) : drain(list, set.front()));
+  }
+  return updates;
+}
+
 /// Calls `each` with the first error kept: what was done, a reading shows.
 template <class Calls, class Each>
 Result<void> all_of(const Calls& calls, Each each) {
@@ -64,8 +77,7 @@ Result<std::string> SlurmTarget::call(Words words) const {
   return os::run_program(words, "", calls_.limit);
 }
 
-/// By one scontrol, that reads them as lines: to start it takes ten times what a command takes. Who stands
-/// for it and reads none shows by what is read back.
+/// By one scontrol, that reads them as lines: to start it takes ten times what a command takes.
 Result<void> SlurmTarget::call_all(const std::vector<Words>& commands) const {
   std::string lines;
   std::vector<Words> alone;
@@ -78,6 +90,22 @@ Result<void> SlurmTarget::call_all(const std::vector<Words>& commands) const {
       lines.empty() ? Result<std::string>() : os::run_program({calls_.scontrol}, lines, calls_.limit);
   const auto done = all_of(alone, [&](const Words& words) { return call(words).map([](auto&&) {}); });
   return said ? done : pass_on(said);
+}
+
+/// What a batch left undone, each by a call of its own: the scontrol may be a program that reads no lines,
+/// the controller too slow for so many within one call's limit, and an error then says of which node it is.
+Result<void> SlurmTarget::call_alone(const std::vector<Change>& changes, const Error& of_batch) const {
+  Words names;
+  for (const Change& change : changes) names.push_back(change.object);
+  const auto nodes = show(names);
+  if (!nodes) return tl::unexpected(of_batch);
+  std::vector<Change> left;
+  for (const Change& change : changes) {
+    const auto at = std::ranges::find(*nodes, change.object, &SlurmNode::name);
+    const auto standing = at == nodes->end() ? std::nullopt : standing_of(*at, change.object);
+    if (!standing || standing->text == change.before) left.push_back(change);
+  }
+  return all_of(updates_of(left), [&](const Words& words) { return call(words).map([](auto&&) {}); });
 }
 
 Result<void> SlurmTarget::check_rights() {
@@ -170,8 +198,7 @@ Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> obj
 }
 
 Result<void> SlurmTarget::apply(std::span<const Change> changes) {
-  std::map<std::vector<std::string>, Words> nodes;  // words of one call but the first: nodes
-  std::vector<Change> features, reserved;
+  std::vector<Change> nodes, features, reserved;
   for (const Change& change : changes) {
     const auto [node, feature] = parse_slurm_object(change.object);
     if (!is_slurm_name(node))
@@ -181,14 +208,11 @@ Result<void> SlurmTarget::apply(std::span<const Change> changes) {
     else if (!feature.empty())
       features.push_back(change);
     else
-      nodes[change.act == Act::take ? Words() : Words{change.set}].push_back(node);
+      nodes.push_back(change);
   }
-  std::vector<Words> updates;
-  for (const auto& [set, names] : nodes) {
-    const auto list = fmt::format("{}", fmt::join(names, ","));
-    updates.push_back(set.empty() ? undrain(list) : drain(list, set.front()));
-  }
-  const auto done = call_all(updates);
+  const auto updates = updates_of(nodes);
+  auto done = call_all(updates);
+  if (!done && updates.size() > 1) done = call_alone(nodes, done.error());
   const auto set = set_features(features);
   const auto kept = all_of(reserved, [&](const Change& change) { return set_reservation(change); });
   return !done ? done : !set ? set : kept;

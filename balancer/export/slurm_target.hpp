@@ -35,6 +35,7 @@ class SlurmTarget : public Target {
  private:
   Result<std::string> call(std::vector<std::string> words) const;
   Result<void> call_all(const std::vector<std::vector<std::string>>& commands) const;
+  Result<void> call_alone(const std::vector<Change>& changes, const Error& of_batch) const;
   Result<std::vector<SlurmNode>> show(const std::vector<std::string>& names) const;
   Result<void> set_features(std::span<const Change> changes) const;
   Result<std::vector<SlurmReservation>> reservations() const;

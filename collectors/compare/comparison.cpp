@@ -136,8 +136,7 @@ void add_timed(const Units& units, std::span<const Run> runs, bool is_b, std::ve
     if (units[i]) values.push_back({units[i]->log, *runs[i].moment, is_b});
 }
 
-/// What is said of the hour of day, where it cannot be corrected for. Absent: it can, or no run tells its
-/// time.
+/// Whether the hour of day is corrected for, and what is said of it, or of a temperature, that is not.
 struct HourOfDay {
   bool is_corrected = false;
   std::optional<std::string> remark = std::nullopt;

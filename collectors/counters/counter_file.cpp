@@ -17,8 +17,7 @@ using files::JsonView;
 
 // A port has some 60 counters with all bins, lanes and priorities.
 constexpr JsonLimits kLineLimits{.bytes = 65'536, .depth = 4, .values = 1'000};
-// Of the machine that read and this one: an hour by the wrong zone, and some. More lies ahead.
-constexpr Nanoseconds kClocksApart = std::chrono::minutes(90);
+constexpr Nanoseconds kClocksApart = std::chrono::minutes(5);  // of the machine that read and this one
 constexpr std::size_t kMaxWord = 200;                          // of a name, a boot's id, a serial
 
 /// What a line says of itself, or the first line for all.

@@ -15,13 +15,16 @@
 namespace weft::counters {
 
 /// One reading. `epoch`: what its source says of when counting began and of what is plugged in, as a number
-/// of CounterTable::epochs; readings of two epochs are of two counters. 0: nothing is said.
+/// of CounterTable::epoch; readings of two epochs are of two counters. 0: nothing is said.
 struct CounterPoint {
   Nanoseconds at{};  // since 1970, on the clock of its source
   std::uint64_t value = 0;
   std::uint32_t epoch = 0;
   friend bool operator==(const CounterPoint&, const CounterPoint&) = default;
 };
+
+/// Whether readings of that epoch are of one count: what is plugged in alone says nothing of restarts.
+constexpr bool tells_boot(std::uint32_t epoch) { return epoch % 2 == 1; }
 
 /// One counter of one port by one source; points as they were read.
 struct CounterSeries {

@@ -13,6 +13,10 @@ constexpr std::uint64_t kTwoTo32 = std::uint64_t{1} << 32U;
 constexpr std::array<std::uint64_t, 3> kSaturated{65'535, kTwoTo32 - 1, ~std::uint64_t{0}};
 /// A source reads later than it says, by a scrape's time at most; a rate may be a per cent above its name.
 constexpr double kReadLate = 2.0;  // seconds
+/// A refresh that was missed makes three steps four thirds of the line; a line that was split was twice as
+/// fast.
+constexpr std::size_t kStepsAround = 3;
+constexpr double kMuchAbove = 1.45;
 constexpr double kAboveRate = 1.02;
 constexpr double kBelowUsual = 0.9;
 /// How much faster than ever before a counter may have grown since a reset that nothing else tells of.
@@ -126,10 +130,18 @@ class PortSteps {
     const auto most = rate_ ? most_a_second(counter, *rate_) : std::nullopt;
     return most && grew > kAboveRate * *most * (time + kReadLate);
   }
+  /// A step of another line: one that follows what the source missed, or looks at its own times, is above as
+  /// well, but not those around it.
   bool is_step_above(const Series& series, std::size_t i) const {
-    const auto &a = series.points[i - 1], &b = series.points[i];
-    return b.value > a.value &&
-           is_above(series.read->key.counter, static_cast<double>(b.value - a.value), seconds(b.at - a.at));
+    const auto above = [&](std::size_t from, std::size_t to, double times) {
+      const auto &a = series.points[from], &b = series.points[to];
+      return b.value > a.value &&
+             is_above(series.read->key.counter, static_cast<double>(b.value - a.value) / times,
+                      seconds(b.at - a.at));
+    };
+    const std::size_t from = i < kStepsAround ? 0 : i - kStepsAround;
+    return above(i - 1, i, 1) &&
+           above(from, std::min(from + kStepsAround, series.points.size() - 1), kMuchAbove);
   }
 
   void find_fastest(Series& series) const {
@@ -159,7 +171,7 @@ class PortSteps {
   Step judge_back(const Series& series, std::size_t i) const {
     const auto &a = series.points[i - 1], &b = series.points[i];
     const bool goes_on = went_on(&series, series.span(i));
-    const bool same_epoch = a.epoch != 0 && a.epoch == b.epoch;
+    const bool same_epoch = tells_boot(a.epoch) && a.epoch == b.epoch;
     const double grew = static_cast<double>(b.value) + static_cast<double>(kTwoTo32 - a.value % kTwoTo32);
     const bool fits = series.largest < kTwoTo32 && (goes_on || (same_epoch && series.read->narrow)) &&
                       series.fastest > 0 && grew <= kFasterThanEver * series.fastest * seconds(b.at - a.at) &&
@@ -263,7 +275,8 @@ class PortSteps {
     if (point.at - start.point->at < kMinWindow) return;
     if (std::ranges::find(kSaturated, point.value) != kSaturated.end()) return begin_anew(left.saturated);
     if (!is_fresh) return void(++left.stood_still);  // the window goes on
-    const bool vouched = went_on(nullptr, span) || (point.epoch != 0 && point.epoch == start.point->epoch);
+    const bool vouched =
+        went_on(nullptr, span) || (tells_boot(point.epoch) && point.epoch == start.point->epoch);
     const std::uint64_t grew = point.value + start.wraps * kTwoTo32 - start.point->value;
     if ((start.after_reset && !vouched) || slow_.touch(span))
       return begin_anew(

@@ -76,9 +76,9 @@ class Asking {
   }
 
   static bool overlap(const CounterSeries& one, const PrometheusSeries& other) {
-    return !one.points.empty() && !other.points.empty() &&
-           one.points.back().at >= other.points.front().first &&
-           other.points.back().first >= one.points.front().at;
+    if (other.points.empty()) return false;
+    const auto next = std::ranges::lower_bound(one.points, other.points.front().first, {}, &CounterPoint::at);
+    return next != one.points.end() && next->at <= other.points.back().first;
   }
 
   /// Of one port one series behind another: the device was restarted, and some of its labels are new (as
@@ -86,19 +86,21 @@ class Asking {
   Result<void> join(const MetricPreset& preset, const MetricRule& rule, const PrometheusSeries& series,
                     std::string_view node, CounterSeries& to) {
     const auto before = static_cast<std::ptrdiff_t>(to.points.size());
-    const auto first = into_.epoch({.boot = "the first series", .cleared = {}, .serial = {}});
+    const auto first = epoch({}, "the first series");
     for (CounterPoint& point : to.points)
       if (point.epoch == 0) point.epoch = first;
-    WEFT_TRY_VOID(add(preset, rule, series, node, fmt::format("series {} ", ++joined_), to));
+    WEFT_TRY_VOID(add(preset, rule, series, node, fmt::format("series {}", ++joined_), to));
     const auto added = to.points.begin() + before;
-    if (before > 0 && added != to.points.end() && added->at < to.points.front().at)
-      std::rotate(to.points.begin(), added, to.points.end());
+    if (added != to.points.end())
+      std::rotate(std::upper_bound(to.points.begin(), added, added->at,
+                                   [](Nanoseconds at, const CounterPoint& point) { return at < point.at; }),
+                  added, to.points.end());
     return {};
   }
 
-  /// `epoch_prefix`: before the boot, where it is another counter than that of the same port.
+  /// `which`: of several of the port, each of them another counter.
   Result<void> add(const MetricPreset& preset, const MetricRule& rule, const PrometheusSeries& series,
-                   std::string_view node, const std::string& epoch_prefix, CounterSeries& to) {
+                   std::string_view node, const std::string& which, CounterSeries& to) {
     to.narrow = rule.narrow;
     to.points.reserve(to.points.size() + series.points.size());
     to.exporter = exporter_of(series);
@@ -111,7 +113,7 @@ class Asking {
         continue;
       }
       const auto boot = boots == boots_.end() ? std::string() : boot_at(boots->second, at);
-      WEFT_TRY_VOID(into_.add(to, {at, *count, epoch(epoch_prefix + boot)}));
+      WEFT_TRY_VOID(into_.add(to, {at, *count, epoch(boot, which)}));
     }
     return {};
   }
@@ -125,8 +127,8 @@ class Asking {
                                                                       : fmt::format("{} {}", job, instance));
   }
 
-  std::uint32_t epoch(const std::string& boot) {
-    return boot.empty() ? 0 : into_.epoch({.boot = boot, .cleared = {}, .serial = {}});
+  std::uint32_t epoch(const std::string& boot, const std::string& which) {
+    return into_.epoch({.boot = boot, .cleared = {}, .serial = which});
   }
   /// What the scrape of that time, or the last one before it, told of; empty: nothing.
   static std::string boot_at(const std::vector<std::pair<Nanoseconds, double>>& boots, Nanoseconds at) {

@@ -290,8 +290,9 @@ std::string untested(const files::DiagnosisDocument& document) {
 std::string smallest_fault(const Sensitivity& shown) {
   std::vector<std::string> parts;
   if (const double loss = shown.loss.value_or(0); loss > 0)
-    parts.push_back(fmt::format("loss of {:.3g}% packet by packet (in bursts: one in {:.0f} packets)",
-                                loss * 100, packets_per_burst(loss)));
+    parts.push_back(
+        fmt::format("loss of {:.3g}% packet by packet (or a burst of ten or more each {:.0f} packets)",
+                    loss * 100, packets_per_burst(loss)));
   if (shown.delay) parts.push_back("delay of " + duration(*shown.delay));
   if (shown.rate) parts.push_back(fmt::format("rate {:.3g}% too low", *shown.rate * 100));
   return parts.empty() ? "" : "; one fault would have shown on any link crossed: " + joined(parts, ", ");

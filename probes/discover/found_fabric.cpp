@@ -351,7 +351,7 @@ class FabricFinder {
   Result<FoundFabric> build() {
     auto made = fabric_of_cables(in_, std::move(cables_), names_.names);
     if (!made && !disagreements_.empty())  // it is all that there is to say
-      return fail(made.error().kind, "{} that nothing contradicts: {}", made.error().message,
+      return fail(made.error().kind, "{}; contradicted were: {}", made.error().message,
                   fmt::join(disagreements_, "; "));
     if (!made) return pass_on(made);
     FoundFabric found{std::move(made->fabric),

@@ -56,8 +56,11 @@ std::string shown(std::string words) {
 
 std::string command_line(const std::vector<std::string>& argv) {
   auto words = fmt::format("{}", fmt::join(argv, " "));
-  if (words.size() > kCommandShown) words = words.substr(0, kCommandShown) + " ...";
-  return words;
+  if (words.size() <= kCommandShown) return words;
+  auto end = kCommandShown;
+  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xC0U) == 0x80U)
+    --end;  // within a character of UTF-8
+  return words.substr(0, end) + " ...";
 }
 
 /// A program with its output in memory.

@@ -16,6 +16,8 @@ constexpr double kBetter = 20.0;                // nats by which two states must
 constexpr int kSweeps = 3;
 constexpr std::uint32_t kMinInOutage = 2;
 constexpr std::ptrdiff_t kNear = 5;  // packets next to others in time: so many are not lost by chance
+constexpr double kLonger =
+    1.5;  // times the longest outage that was seen: what one that was not seen whole has
 
 struct Packet {
   double at = 0;  // seconds
@@ -91,6 +93,18 @@ std::vector<bool> states_of(const std::vector<Packet>& packets, double loss) {
   return states;
 }
 
+/// Seconds over which one small packet after the other was lost, with no large one between.
+double longest_outage(const std::vector<Packet>& small, const std::vector<Packet>& large) {
+  double longest = 0;
+  for (std::size_t first = 0, i = 0; i < small.size(); ++i) {
+    const auto between = std::ranges::lower_bound(large, small[first].at, {}, &Packet::at);
+    const bool is_cut = between != large.end() && between->at < small[i].at;
+    if (!small[i].lost || is_cut) first = small[i].lost ? i : i + 1;
+    if (small[i].lost) longest = std::max(longest, small[i].at - small[first].at);
+  }
+  return longest;
+}
+
 }  // namespace
 
 std::optional<Intermittence> intermittence_of(const Observations& observations, ChannelId channel,
@@ -151,6 +165,7 @@ bool met_outages(const Observations& observations, const std::vector<ChannelId>&
     add(row, row.size < from ? small : large);
   }
   for (auto* const packets : {&small, &large}) std::ranges::stable_sort(*packets, {}, &Packet::at);
+  const double longest = longest_outage(small, large);
   const auto are_lost = [](auto first, auto last) {
     return last - first >= kNear && std::all_of(first, last, [](const Packet& it) { return it.lost; });
   };
@@ -158,8 +173,8 @@ bool met_outages(const Observations& observations, const std::vector<ChannelId>&
     const auto next = std::ranges::lower_bound(small, it->at, {}, &Packet::at);
     const auto before = next - std::min(kNear, next - small.begin());
     const auto behind = next + std::min(kNear, small.end() - next);
-    if (!are_lost(before, next) && !are_lost(next, behind)) return false;
-    if (next == small.end()) break;
+    if (!are_lost(before, next) || !are_lost(next, behind)) return false;
+    if (next->at - std::prev(next)->at > kLonger * longest) return false;
     it = std::ranges::lower_bound(it, large.end(), next->at, {}, &Packet::at);
   }
   return !large.empty();

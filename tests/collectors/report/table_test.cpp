@@ -280,8 +280,8 @@ TEST(DiagnosisTable, AHealthyFabricHasNoHeadingsAndSaysWhatWouldHaveShown) {
   EXPECT_THAT(
       text,
       StartsWith("fabric roce-a: healthy; nothing found on 32 links; not tested: rates; one fault "
-                 "would have shown on any link crossed: loss of 1.4% packet by packet (in bursts: one in 130 "
-                 "packets), delay of 252 us\n"));
+                 "would have shown on any link crossed: loss of 1.4% packet by packet (or a burst of ten or "
+                 "more each 130 packets), delay of 252 us\n"));
   document.coverage.hosts = 16;
   EXPECT_THAT(diagnosis_table(document, {.columns = 200}),
               HasSubstr("nothing found on 32 links, 16 hosts; not"));
