@@ -110,6 +110,17 @@ TEST(SimulateSeveralFaults, LargePacketsThatAllFellIntoOutagesTellOfNoMtuLimit) 
   }
 }
 
+TEST(SimulateSeveralFaults, AnMtuLimitBesideOutagesThatAreShorterIsNamed) {
+  const ScratchFile fabric("fabric: f\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2}\n");
+  for (int seed = 1; seed <= 6; ++seed) {
+    const auto outcome =
+        call(simulate_command, {fabric.path(), "--load", "none", "--seed", std::to_string(seed), "--fault",
+                                "leaf1--spine1:mtu=1500,from=leaf1", "--fault",
+                                "leaf1--spine1:loss=100%,on=0.3s,off=1.2s,from=leaf1"});
+    EXPECT_NE(outcome.out.find("  mtu  "), std::string::npos) << seed << outcome.out;
+  }
+}
+
 TEST(SimulateSeveralFaults, OtherTrafficFromAHostIsNoReasonToReplaceItsCableAtOnce) {
   const ScratchFile fabric("fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 1}\n");
   const auto outcome =

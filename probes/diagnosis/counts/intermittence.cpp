@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "topology/base/statistics.hpp"
 
@@ -93,16 +94,19 @@ std::vector<bool> states_of(const std::vector<Packet>& packets, double loss) {
   return states;
 }
 
-/// Seconds over which one small packet after the other was lost, with no large one between.
+/// Seconds from the packet before to the one behind the longest outage that small packets show from begin to
+/// end, with no large one between; infinite: they show none so.
 double longest_outage(const std::vector<Packet>& small, const std::vector<Packet>& large) {
-  double longest = 0;
-  for (std::size_t first = 0, i = 0; i < small.size(); ++i) {
-    const auto between = std::ranges::lower_bound(large, small[first].at, {}, &Packet::at);
-    const bool is_cut = between != large.end() && between->at < small[i].at;
-    if (!small[i].lost || is_cut) first = small[i].lost ? i : i + 1;
-    if (small[i].lost) longest = std::max(longest, small[i].at - small[first].at);
+  double longest = -1;
+  for (std::size_t passed = small.size(), i = 0; i < small.size(); ++i) {
+    if (small[i].lost) continue;
+    const bool is_outage = passed + 1 < i;
+    const auto between = std::ranges::upper_bound(large, is_outage ? small[passed].at : 0, {}, &Packet::at);
+    const bool is_whole = is_outage && (between == large.end() || between->at > small[i].at);
+    if (is_whole && i - passed > kNear) longest = std::max(longest, small[i].at - small[passed].at);
+    passed = i;
   }
-  return longest;
+  return longest < 0 ? std::numeric_limits<double>::infinity() : longest;
 }
 
 }  // namespace
@@ -173,8 +177,12 @@ bool met_outages(const Observations& observations, const std::vector<ChannelId>&
     const auto next = std::ranges::lower_bound(small, it->at, {}, &Packet::at);
     const auto before = next - std::min(kNear, next - small.begin());
     const auto behind = next + std::min(kNear, small.end() - next);
-    if (!are_lost(before, next) || !are_lost(next, behind)) return false;
-    if (next->at - std::prev(next)->at > kLonger * longest) return false;
+    if (!are_lost(before, next) && !are_lost(next, behind)) return false;
+    const auto end = next == small.end()
+                         ? large.end()
+                         : std::ranges::lower_bound(it, large.end(), next->at, {}, &Packet::at);
+    if (std::prev(end)->at - it->at > kLonger * longest) return false;
+    if (next == small.end()) break;
     it = std::ranges::lower_bound(it, large.end(), next->at, {}, &Packet::at);
   }
   return !large.empty();

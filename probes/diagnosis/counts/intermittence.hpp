@@ -16,10 +16,10 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
                                               const std::vector<ChannelId>& others);
 
 /// Whether the packets of this size and more that a channel lost, all of them, were lost in outages that took
-/// smaller ones as well: while they were, no smaller one passed, the five smaller ones sent just before and
-/// just after were lost, and what lies between is no longer than half as long again as the longest outage
-/// of smaller ones. Of channels that all packets cross alike the first is looked at. False where the
-/// times of observations do not tell.
+/// smaller ones as well: while they were, no smaller one passed, the five smaller ones sent just before
+/// or just after were lost, and they were sent within half as long again as the longest outage that smaller
+/// ones show from begin to end, if any. Of channels that all packets cross alike the first is looked at.
+/// False where the times of observations do not tell.
 bool met_outages(const Observations& observations, const std::vector<ChannelId>& alike, Bytes from,
                  const std::vector<ChannelId>& others);
 

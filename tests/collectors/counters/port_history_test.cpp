@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <numeric>
+
 namespace weft::counters {
 namespace {
 
@@ -116,6 +118,17 @@ TEST(PortHistory, MoreThanTheLinkCarriesIsNotBelieved) {
   const auto got = history({series(PortCounter::frames_in, {0, 1'000, 1'000'000'000'000})});
   EXPECT_THAT(growths(got), ElementsAre(1'000));
   EXPECT_EQ(got.left_out.impossible, 1U);
+}
+
+TEST(PortHistory, ErrorsOfAMinuteThatTheSourceMissedAreCountedWithTheNext) {
+  auto words = codewords(30);
+  auto errors = series(PortCounter::fec_uncorrectable, {});
+  for (std::size_t i = 0; i < 30; ++i) errors.points.push_back({words.points[i].at, i < 15 ? 7U : 907U});
+  words.points[14].value = words.points[13].value;  // and two minutes' worth in one behind it
+  const auto got = port_history(std::vector{errors, words}, Bandwidth::gbit(400)).at(0);
+  const auto grew = growths(got);
+  EXPECT_EQ(std::accumulate(grew.begin(), grew.end(), std::uint64_t{}), 900U);
+  EXPECT_EQ(got.left_out.restarted, 0U);
 }
 
 /// Six minutes of 400 Gb/s, then the port has a quarter of its lanes, and counts from zero.

@@ -281,7 +281,8 @@ TEST(DiagnosisTable, AHealthyFabricHasNoHeadingsAndSaysWhatWouldHaveShown) {
       text,
       StartsWith("fabric roce-a: healthy; nothing found on 32 links; not tested: rates; one fault "
                  "would have shown on any link crossed: loss of 1.4% packet by packet (or a burst of ten or "
-                 "more each 130 packets), delay of 252 us\n"));
+                 "more each 130 packets), delay\n"
+                 "of 252 us\n"));
   document.coverage.hosts = 16;
   EXPECT_THAT(diagnosis_table(document, {.columns = 200}),
               HasSubstr("nothing found on 32 links, 16 hosts; not"));
