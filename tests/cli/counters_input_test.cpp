@@ -125,7 +125,8 @@ TEST(CountersInput, LanesThatTheFileDoesNotKnowSeriesTwiceAndStalenessAreRemarks
 
 TEST(CountersInput, ClocksAnHourApartNameTheSameCable) {
   const Nanoseconds now = os::wall_now();
-  for (const auto& [mac, phy] : {std::pair(0, 0), std::pair(-60, 0), std::pair(0, -60), std::pair(-60, -60)}) {
+  for (const auto& [mac, phy] :
+       {std::pair(0, 0), std::pair(-60, 0), std::pair(0, -60), std::pair(-60, -60)}) {
     CounterLines lines;
     for (int minute = 0; minute < 50; ++minute)
       lines.add_faulty(minute, "leaf1/p3", now - minutes(49 - mac), now - minutes(49 - phy));
