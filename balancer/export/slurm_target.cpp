@@ -244,7 +244,9 @@ Result<void> SlurmTarget::set_features(std::span<const Change> changes) const {
   std::vector<Words> updates;
   for (const auto& [list, of] : by_list)
     updates.push_back({"update", fmt::format("NodeName={}", fmt::join(of, ",")), list});
-  return call_all(updates);
+  const auto done = call_all(updates);
+  if (done || updates.size() < 2) return done;  // each sets a list as a whole: once more is the same
+  return all_of(updates, [&](const Words& words) { return call(words).map([](auto&&) {}); });
 }
 
 std::string SlurmTarget::by_hand(const Change& change) const {

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "balancer/export/slurm_target.hpp"
 #include "tests/cli/slurm_stand_in.hpp"
 #include "tests/support/schema.hpp"
 
@@ -348,6 +349,22 @@ TEST_F(BlacklistSync, ReasonsThatDifferAreSetAsTheyAreWhoeverReadsThem) {
   EXPECT_EQ(run({"check", "--to", "slurm"}).status, 0) << run({"check", "--to", "slurm"}).out;
 }
 
+TEST_F(BlacklistSync, AScontrolThatReadsNoLinesSetsFeaturesToo) {
+  node("host2", "IDLE", "", "weft_rail1_ok");  // another list than that of host1
+  std::ofstream(here("no_lines")) << "";
+  std::vector<exports::Change> changes;
+  for (const char* host : {"host1", "host2"})
+    changes.push_back({.act = exports::Act::put,
+                       .target = "slurm",
+                       .object = exports::feature_object(host, "weft_rail1_ok"),
+                       .before = "active",
+                       .set = "not active"});
+  const auto applied = exports::SlurmTarget().apply(changes);
+  EXPECT_TRUE(applied) << applied.error().message;
+  EXPECT_EQ(at("host1"), "IDLE||big");
+  EXPECT_EQ(at("host2"), "IDLE||");
+}
+
 /// As sudo may let through: `scontrol WORDS`, and no lines.
 TEST_F(BlacklistSync, AScontrolThatReadsNoLinesIsCalledForEach) {
   std::ofstream(here("no_lines")) << "";
@@ -379,14 +396,7 @@ TEST_F(BlacklistSync, ANodeThatIsRefusedInABatchIsNamedByItsOwnError) {
 TEST_F(BlacklistSync, AScontrolThatIsKilledInMidBatchLeavesTheRestToTheNextRun) {
   for (int host = 1; host <= 4; ++host) add(fmt::format("host{}", host), fmt::format("work {}", host));
   hook("before", "case $words in *host3*DRAIN*) kill -9 $PPID $$;; esac");
-  const pid_t child = fork();
-  if (child == 0) {
-    sync();
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_TRUE(is_killed_in_sync());
   unhook();
   EXPECT_THAT(at("host1"), HasSubstr("DRAIN"));
   EXPECT_EQ(at("host4"), idle_);
@@ -414,14 +424,7 @@ TEST_F(BlacklistSync, AKilledRunIsCompletedOrUndoneByTheNext) {
         run({"release", "1"});
         add("host2", "work");
         hook(when, fmt::format("[ $call != {} ] || kill -9 $PPID", dies_at));
-        const pid_t child = fork();
-        if (child == 0) {
-          sync();
-          _exit(0);
-        }
-        int status = 0;
-        ASSERT_EQ(waitpid(child, &status, 0), child);
-        points += WIFSIGNALED(status) ? 1 : 0;
+        points += is_killed_in_sync() ? 1 : 0;
         unhook();
         if (!is_wanted) run({"release", "2"});
         const auto next = sync();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -40,6 +42,16 @@ class SlurmStandIn : public testing::Test {
   Outcome sync(std::vector<std::string> more = {"--apply"}) const {
     more.insert(more.begin(), {"sync", "--to", "slurm"});
     return run(more);
+  }
+  /// A sync of a process of its own ended by a signal.
+  bool is_killed_in_sync() const {
+    const pid_t child = fork();
+    if (child == 0) {
+      sync();
+      _exit(0);
+    }
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFSIGNALED(status);
   }
   void add(const std::string& subject, const std::string& reason = "line card") const {
     const auto added = run({"add", subject, "--for", "4h", "--reason", reason});
