@@ -144,7 +144,7 @@ OptionParser counters_degrading_options() {
       "how far back a Prometheus is asked: 1 to 60")(
       "limit", po::value<std::string>()->default_value("ieee_rs544")->value_name("NAME|RATE"),
       "a bit error rate before correction that the vendor of a module or switch still calls good: ports "
-      "above it are listed, and are no warning by that: ieee_rs544 (2.4e-4), ieee_rs528 (5e-5), or a rate");
+      "above it are listed, and are no warning by that: ieee_rs544 (2.4e-4), or a rate");
   add_counter_options(parser.options());
   add_output_option(parser.options());
   return parser;

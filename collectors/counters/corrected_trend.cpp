@@ -36,7 +36,7 @@ constexpr double kAt90 = 1.645;        // standard deviations
 constexpr double kBent = 0.3;          // of a slope: rates seldom rise on a straight line
 constexpr double kMaxForecast = 365;   // days
 constexpr std::size_t kMaxAbove = 10;  // that are named
-const std::array kLimits{std::pair("ieee_rs544", std::pow(10, kLossAt)), std::pair("ieee_rs528", 5e-5)};
+constexpr std::string_view kLimitOfRs544 = "ieee_rs544";
 
 double days(Nanoseconds time) { return std::chrono::duration<double, std::ratio<86'400>>(time).count(); }
 
@@ -291,12 +291,11 @@ std::string limit_text(const Fabric& fabric, const std::vector<PortTrend>& above
 }  // namespace
 
 Result<double> error_limit(std::string_view text) {
-  for (const auto& [name, rate] : kLimits)
-    if (name == text) return std::log10(rate);
+  if (text == kLimitOfRs544) return kLossAt;
   double rate = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), rate);
   if (bad == std::errc() && end == text.data() + text.size() && rate > 0 && rate < 1) return std::log10(rate);
-  return fail(ErrorKind::usage, "expected ieee_rs544, ieee_rs528 or a bit error rate as 1e-5, found '{}'",
+  return fail(ErrorKind::usage, "expected ieee_rs544 or a bit error rate as 1e-5, found '{}'",
               outside_text(text));
 }
 

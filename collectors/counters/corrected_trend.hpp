@@ -76,7 +76,7 @@ struct PortTrends {
 PortTrends port_trends(const Fabric& fabric, CounterTable& table);
 
 /// log10 of a limit that a standard or a vendor sets to the bit error rate before correction: `ieee_rs544`
-/// (kLossAt), `ieee_rs528` (5e-5: IEEE 802.3, 95.1.1), or a rate as 1e-5. Error (usage) with what there is.
+/// (kLossAt: IEEE 802.3, 138.1.1), or a rate as 1e-5. Error (usage) with what there is.
 Result<double> error_limit(std::string_view text);
 
 /// Those whose rate is above that limit, however it moves; the highest first.

@@ -1,5 +1,5 @@
 // SONiC's database of counters as a real Redis keeps it, read by `exec:` with what an operator would write:
-// redis-cli --json for each key of the ports. In a namespace of its own.
+// redis-cli --json for each key of the ports. On loopback, at a free port.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
