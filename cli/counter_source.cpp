@@ -85,7 +85,8 @@ void add_counter_options(po::options_description& options) {
       "prometheus", po::value<std::string>()->value_name("URL"),
       "read counters of ports from a Prometheus: http[s]://HOST[:PORT]")(
       "exporter", po::value<std::vector<std::string>>()->composing()->value_name("NAME"),
-      "what that Prometheus scrapes: node_exporter, snmp_exporter, gnmic or sonic_exporter (default: each)");
+      "what that Prometheus scrapes: node_exporter, node_ethtool, node_infiniband, snmp_exporter, gnmic, "
+      "gnmic_transceiver or sonic_exporter (default: each)");
 }
 
 Result<CounterSource> CounterSource::open(const po::variables_map& values,

@@ -63,6 +63,7 @@ int up(const po::variables_map& values) {
   signal(SIGTERM, on_interrupt);
   if (file->fabric.kind() == FabricKind::infiniband) return up_infiniband(name, *file);
   LabSettings settings = file->lab;
+  settings.counters = file->counters;
   if (!settings.guests.empty() && settings.guest_image.empty()) settings.guest_image = image_beside_program();
   const auto made = lab::lab_up(name, file->fabric, settings, lab_state_root(), interrupted.get_token());
   if (!made && interrupted.stop_requested()) return kExitInterrupted;

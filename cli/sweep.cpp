@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/flow_arguments.hpp"
 #include "cli/hashed_note.hpp"
+#include "cli/home_network.hpp"
 #include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/job_arguments.hpp"
@@ -115,12 +117,21 @@ class SweepCounters {
     WEFT_TRY(counters.source_, CounterSource::open(values, of_file));
     return counters;
   }
-  void read_before(const Fabric& fabric) { say(source_.read_before(fabric, table_)); }
+  /// Where the sources are asked from now on, instead of where the sweep runs.
+  void ask_at(HomeNetwork& home) { home_ = &home; }
+  /// Instead of after the sweep.
+  void read_now(const Fabric& fabric) {
+    is_read_ = true;
+    if (source_.is_there()) say(source_.read(fabric, table_));
+  }
+  void read_before(const Fabric& fabric) {
+    if (!is_read_) at_home([&] { say(source_.read_before(fabric, table_)); });
+  }
   /// What was read, for what else is made of it.
   counters::CounterTable& table() { return table_; }
   void note(const Fabric& fabric, session::Sweep& sweep) {
     if (!source_.is_there()) return;
-    say(source_.read(fabric, table_));
+    if (!is_read_) at_home([&] { say(source_.read(fabric, table_)); });
     for (ChannelCount& count : counted(fabric, table_)) sweep.note(std::move(count));
   }
 
@@ -128,15 +139,38 @@ class SweepCounters {
   static void say(const Result<void>& done) {
     if (!done) print_stderr("weft: counters: {}\n", done.error().message);
   }
+  void at_home(const std::function<void()>& work) {
+    if (home_ != nullptr)
+      home_->run(work);
+    else
+      work();
+  }
   CounterSource source_;
   counters::CounterTable table_;
+  HomeNetwork* home_ = nullptr;
+  bool is_read_ = false;
 };
+
+/// Before the lab is opened: an ordinary user's process is in the network of the lab from then on, and what
+/// is to be asked in that of the machine is asked here.
+Result<SweepCounters> counters_of_lab(const po::variables_map& values) {
+  WEFT_TRY(const auto status, lab::lab_status(values["lab"].as<std::string>(), lab_state_root()));
+  WEFT_TRY(auto counters, SweepCounters::open(values, status.lab.settings().counters));
+  if (status.lab.owner() == lab::LabOwner::user && !values.count("dry-run"))
+    counters.read_now(status.lab.fabric_as_built());
+  return counters;
+}
 
 int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   const auto claim = lab::claim_lab(values["lab"].as<std::string>(), lab_state_root());
   if (!claim) return report(claim.error());
-  const auto lab = run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
+  auto counters = counters_of_lab(values);
+  if (!counters) return report(counters.error());
+  const auto lab = lab::Lab::open(values["lab"].as<std::string>(), lab_state_root());
   if (!lab) return report(lab.error());
+  HomeNetwork home;
+  counters->ask_at(home);
+  if (const auto entered = lab->enter_management(); !entered) return report(entered.error());
   const auto asked = read_engine(values);
   if (!asked) return report(asked.error());
   auto engine = choose_lab_engine(*asked, *lab);
@@ -171,8 +205,6 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
     return dry_run(values, {fabric, lab->addresses().book, *site, "in the namespaces of the lab's hosts"},
                    sweep, options.seed, interrupt.token());
   limit_computing(sweep, *limit, interrupt.token());
-  auto counters = SweepCounters::open(values, {});
-  if (!counters) return report(counters.error());
   counters->read_before(fabric);
   ProgressLine progress(read_progress_style(values).value_or(ProgressStyle::none));
   const auto done = run_with_agents(*site, run::ListenAddress{lab->coordinator_address()}, fabric, sweep,

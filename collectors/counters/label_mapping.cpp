@@ -28,6 +28,43 @@ MetricPreset node_exporter() {
                     {.metric = "node_network_carrier_changes_total", .key = {link_events}}}};
 }
 
+/// prometheus/node_exporter, collector ethtool (--collector.ethtool; buildEthtoolFQName writes rx as received
+/// and tx as transmitted): the counters of mlx5 and bnxt_en, as nic_names.cpp has them. Its source is its
+/// own, as the kernel's frames leave RDMA out and are not what these errors are a share of.
+MetricPreset node_ethtool() {
+  const std::string in = "node_ethtool_received_", out = "node_ethtool_transmitted_";
+  return {.name = "node_ethtool",
+          .boot_metric = "node_boot_time_seconds",
+          .rules = {{.metric = in + "packets_phy", .key = {frames_in}},
+                    {.metric = out + "packets_phy", .key = {frames_out}},
+                    {.metric = in + "crc_errors_phy", .key = {fcs_errors}},
+                    {.metric = in + "corrected_bits_phy", .key = {fec_bits}},
+                    {.metric = in + "pcs_symbol_err_phy", .key = {symbol_errors}},
+                    {.metric = in + "discards_phy", .key = {discards_in}},
+                    {.metric = in + "good_frames", .key = {frames_in}},
+                    {.metric = out + "good_frames", .key = {frames_out}},
+                    {.metric = in + "fcs_err_frames", .key = {fcs_errors}},
+                    {.metric = in + "fec_corrected_blocks", .key = {fec_corrected}},
+                    {.metric = in + "fec_uncorrectable_blocks", .key = {fec_uncorrectable}},
+                    {.metric = in + "corrected_bits", .key = {fec_bits}},
+                    {.metric = in + "stat_discard", .key = {discards_in}}}};
+}
+
+/// prometheus/node_exporter, collector infiniband: the counters of RDMA devices, whose port is one of each.
+MetricPreset node_infiniband() {
+  const std::string path = "node_infiniband_";
+  return {.name = "node_infiniband",
+          .boot_metric = "node_boot_time_seconds",
+          .rules = {{.metric = path + "port_packets_received_total", .key = {frames_in}},
+                    {.metric = path + "port_packets_transmitted_total", .key = {frames_out}},
+                    {.metric = path + "port_data_received_bytes_total", .key = {bytes_in}},
+                    {.metric = path + "port_data_transmitted_bytes_total", .key = {bytes_out}},
+                    {.metric = path + "port_errors_received_total", .key = {errors_in}},
+                    {.metric = path + "symbol_error_total", .key = {symbol_errors}},
+                    {.metric = path + "port_discards_transmitted_total", .key = {discards_out}},
+                    {.metric = path + "link_downed_total", .key = {link_events}}}};
+}
+
 /// prometheus/snmp_exporter, module if_mib and one with EtherLike-MIB (RFC 2863, RFC 3635).
 MetricPreset snmp_exporter() {
   return {.name = "snmp_exporter",
@@ -63,6 +100,17 @@ MetricPreset gnmic() {
                     {.metric = path + "carrier_transitions", .key = {link_events}}}};
 }
 
+/// openconfig/gnmic, output prometheus, of openconfig-platform-transceiver: the FEC of a port, which the
+/// model has at the module in it (a block is a codeword: IEEE 802.3, 30.5.1.1.18).
+MetricPreset gnmic_transceiver() {
+  const std::string path = "components_component_transceiver_state_fec_";
+  return {.name = "gnmic_transceiver",
+          .node_label = "source",
+          .port_label = "component_name",
+          .rules = {{.metric = path + "uncorrectable_blocks", .key = {fec_uncorrectable}},
+                    {.metric = path + "corrected_bits", .key = {fec_bits}}}};
+}
+
 /// vinted/sonic-exporter, interface collector.
 MetricPreset sonic_exporter() {
   const std::string in = "sonic_interface_receive_", out = "sonic_interface_transmit_";
@@ -89,7 +137,8 @@ std::string_view without_tcp_port(std::string_view name) {
 }  // namespace
 
 const std::vector<MetricPreset>& metric_presets() {
-  static const std::vector<MetricPreset> kPresets{node_exporter(), snmp_exporter(), gnmic(),
+  static const std::vector<MetricPreset> kPresets{node_exporter(), node_ethtool(), node_infiniband(),
+                                                  snmp_exporter(), gnmic(),        gnmic_transceiver(),
                                                   sonic_exporter()};
   return kPresets;
 }

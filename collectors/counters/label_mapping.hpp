@@ -30,7 +30,7 @@ struct MetricPreset {
   std::vector<MetricRule> rules = {};
 };
 
-/// node_exporter, snmp_exporter, gnmic, sonic_exporter: docs/counters.md names the metrics and their sources.
+/// Of exporters that many sites have: docs/counters.md names the metrics and their sources.
 const std::vector<MetricPreset>& metric_presets();
 /// Error (not_found) with the names that there are.
 Result<MetricPreset> find_preset(std::string_view name);

@@ -10,6 +10,7 @@
 #include "topology/base/ids.hpp"
 #include "topology/base/units.hpp"
 #include "topology/model/addressing.hpp"
+#include "topology/model/counter_sources.hpp"
 #include "topology/model/packet_fields.hpp"
 #include "topology/model/tolerance.hpp"
 
@@ -39,6 +40,8 @@ struct LabSettings {
   StatedTolerance tolerate = {};
   /// What the fabric's switches choose paths by, where it is known: `hashed:` of the fabric file.
   std::vector<PacketField> hashed = {};
+  /// Where a sweep of the lab reads counters of its ports: `counters:` of the fabric file.
+  CounterSources counters = {};
   /// What nodes, or single adapters (by the name of a NIC), call themselves instead of their names.
   std::vector<std::pair<std::string, std::string>> descriptions = {};
   /// Nodes and NICs with another GUID than the fabric says.

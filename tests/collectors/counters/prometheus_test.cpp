@@ -223,6 +223,16 @@ TEST(Prometheus, AHostileAnswerIsAnError) {
   EXPECT_THAT(refused.error().message, HasSubstr("parse error\\x1b"));
 }
 
+TEST(Presets, OfFecTellCodewords) {
+  for (const char* name : {"node_ethtool", "gnmic_transceiver"}) {
+    const auto preset = find_preset(name);
+    ASSERT_TRUE(preset) << name;
+    EXPECT_TRUE(std::ranges::any_of(preset->rules, [](const MetricRule& rule) {
+      return rule.key.counter == PortCounter::fec_uncorrectable;
+    })) << name;
+  }
+}
+
 TEST(Presets, HaveKnownCountersAndOneRuleForAMetricAndItsLabel) {
   for (const MetricPreset& preset : metric_presets()) {
     std::set<std::tuple<std::string, std::string>> seen;

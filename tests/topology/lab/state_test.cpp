@@ -26,7 +26,13 @@ LabState full_state() {
       .settings = {.link_rate = Bandwidth::mbit(20),
                    .family = IpFamily::v6,
                    .mtu = Bytes(9000),
-                   .tolerate = {.loss = Fraction::percent(0.02), .delay = std::chrono::milliseconds(3)}}};
+                   .tolerate = {.loss = Fraction::percent(0.02), .delay = std::chrono::milliseconds(3)},
+                   .counters = {.prometheus = "http://127.0.0.1:9090",
+                                .presets = {"gnmic"},
+                                .port_label = "port",
+                                .renames = {{"10.0.0.7", "leaf1"}},
+                                .metrics = {{"fec_uncorrectable", "a"}, {"fec_corrected", "b"}},
+                                .window = std::chrono::minutes(5)}}};
   state.faults[ChannelId(3)] = {.loss = Fraction::percent(0.5),
                                 .rate = Bandwidth::mbit(1),
                                 .load = Bandwidth::mbit(2),
@@ -47,6 +53,7 @@ TEST(LabStateJson, ReadsBackWhatItWrote) {
   EXPECT_EQ(after->faults, before.faults);
   EXPECT_EQ(after->holder, before.holder);
   EXPECT_EQ(after->settings.tolerate.loss, before.settings.tolerate.loss);
+  EXPECT_EQ(after->settings.counters, before.settings.counters);
   EXPECT_EQ(after->settings.tolerate.delay, before.settings.tolerate.delay);
   EXPECT_EQ(after->fabric.node(NodeId(0)).pod, before.fabric.node(NodeId(0)).pod);
 }

@@ -93,6 +93,31 @@ static void members(Io& io, os::ProcessMark& m) {
   if (m.pid < 0) throw BadField("no process");
   io("start", m.start);
 }
+struct NamedMetric {
+  std::string counter, metric;
+};
+template <class Io>
+static void members(Io& io, NamedMetric& m) {
+  io("counter", m.counter);
+  io("metric", m.metric);
+}
+template <class Io>
+static void members(Io& io, CounterSources& m) {
+  std::vector<NamedMetric> metrics;
+  for (const auto& [counter, metric] : m.metrics) metrics.push_back({counter, metric});
+  io("prometheus", m.prometheus);
+  io("presets", m.presets);
+  io("switch", m.node_label);
+  io("port", m.port_label);
+  io("match", m.match);
+  io("rename", m.renames);
+  io("metrics", metrics);
+  io("window_ns", m.window);
+  io("exec", m.exec);
+  if (!Io::kReads) return;
+  m.metrics.clear();
+  for (const NamedMetric& each : metrics) m.metrics.emplace_back(each.counter, each.metric);
+}
 template <class Io>
 static void members(Io& io, LabSettings& m) {
   either(io, "ipv6", m.family, IpFamily::v6, IpFamily::v4);
@@ -102,6 +127,7 @@ static void members(Io& io, LabSettings& m) {
   rarely(io, "guest_image", m.guest_image);
   io("tolerated_loss", m.tolerate.loss);
   io("tolerated_delay_ns", m.tolerate.delay);
+  rarely(io, "counters", m.counters);
   const Fraction loss = m.tolerate.over({}).loss;
   if (Io::kReads && (loss <= Fraction(0) || loss >= Fraction(1))) throw BadField("a tolerance that is none");
   if (Io::kReads && m.link_rate && *m.link_rate < kMinRate) throw BadField("a link rate of nothing");
