@@ -1,5 +1,10 @@
-weft_make_precompiled(weft_precompiled LIBS fmt::fmt HEADERS ${WEFT_PRECOMPILED})
-weft_make_precompiled(weft_precompiled_json LIBS fmt::fmt nlohmann_json::nlohmann_json
+# Unoptimised, tests take up to ten times as long under a sanitizer, and a module compiles no sooner.
+set(WEFT_MODULE_FLAGS "")
+if(WEFT_SANITIZE)
+  set(WEFT_MODULE_FLAGS -O1)
+endif()
+weft_make_precompiled(weft_precompiled FLAGS ${WEFT_MODULE_FLAGS} LIBS fmt::fmt HEADERS ${WEFT_PRECOMPILED})
+weft_make_precompiled(weft_precompiled_json FLAGS ${WEFT_MODULE_FLAGS} LIBS fmt::fmt nlohmann_json::nlohmann_json
                       HEADERS ${WEFT_PRECOMPILED_JSON})
 weft_make_precompiled(weft_precompiled_cli LIBS fmt::fmt nlohmann_json::nlohmann_json Boost::program_options
                       HEADERS ${WEFT_PRECOMPILED_CLI})
@@ -57,6 +62,7 @@ function(weft_module path)
     else()
       weft_use_precompiled(${target} weft_precompiled_json)
     endif()
+    target_compile_options(${target} PRIVATE ${WEFT_MODULE_FLAGS})
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${links} ${arg_LIBS} Threads::Threads)
@@ -290,8 +296,28 @@ function(weft_all_tests)
     if(WEFT_SANITIZE AND folder STREQUAL "tests/cli")
       set(left_out "*-Examples.ThatNeedNoLabArePasted")  # each of these commands has tests of its own
     endif()
+    if(WEFT_SANITIZE)
+      weft_shard(${name} ${folder} "${left_out}")
+      continue()
+    endif()
     gtest_discover_tests(${name} TEST_PREFIX "${folder}: " TEST_FILTER "${left_out}" DISCOVERY_MODE PRE_TEST
                          DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  endforeach()
+endfunction()
+
+# The tests of a folder in a few processes: under a sanitizer a process takes a third of a second to start, and there
+# are thousands of tests.
+function(weft_shard program folder filter)
+  set(shards 1)
+  if(folder MATCHES "^tests/(cli|probes/(diagnosis|session|watch|plan)|balancer/(export|reliability)|collectors/web)$")
+    set(shards 4)
+  endif()
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    set(test "${folder}: ${shard} of ${shards}")
+    add_test(NAME ${test} COMMAND ${program} --gtest_filter=${filter})
+    set_tests_properties(${test} PROPERTIES TIMEOUT 900
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
 
@@ -312,6 +338,7 @@ function(weft_all_fuzz_targets)
       add_test(NAME "tests/fuzz: ${corpus} replays" COMMAND ${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${corpus})
     endif()
     weft_use_precompiled(${name} weft_precompiled_json)
+    target_compile_options(${name} PRIVATE ${WEFT_MODULE_FLAGS})
     target_link_libraries(${name} PRIVATE ${targets} weft_cli)
   endforeach()
 endfunction()

@@ -84,16 +84,6 @@ function(weft_use_precompiled target from)
   endif()
 endfunction()
 
-# One of the modules that may include topology/findings, optimised in a build that is not.
-function(weft_optimise target)
-  weft_make_precompiled(${target}_precompiled FLAGS -O1 LIBS fmt::fmt nlohmann_json::nlohmann_json
-                        HEADERS ${WEFT_PRECOMPILED_JSON})
-  target_compile_options(${target} PRIVATE -O1)
-  if(TARGET ${target}_precompiled)
-    set_target_properties(${target} PROPERTIES PRECOMPILE_HEADERS_REUSE_FROM ${target}_precompiled)
-  endif()
-endfunction()
-
 find_program(WEFT_MOLD mold)
 if(WEFT_MOLD)
   add_link_options(-fuse-ld=mold)

@@ -15,6 +15,9 @@ inline constexpr bool kSanitized = false;
 
 /// `all` of them, or a tenth, one at least, under a sanitizer: each takes ten times as long there, and what a
 /// sanitizer finds it finds in a few.
-constexpr int draws(int all) { return kSanitized ? (all + 9) / 10 : all; }
+template <typename Number>
+constexpr Number draws(Number all) {
+  return kSanitized ? (all + 9) / 10 : all;
+}
 
 }  // namespace weft

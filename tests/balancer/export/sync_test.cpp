@@ -28,7 +28,7 @@ TEST(Sync, KilledBeforeOrAfterAnyCallIsCompletedOrUndoneByTheNext) {
 }
 
 TEST(Translation, OfEachClassAndCauseIsWhatAnOracleSays) {
-  const auto tried = try_translations(6);
+  const auto tried = try_translations(draws(6));
   EXPECT_EQ(tried.right, tried.all) << tried.wrong;
 }
 

@@ -6,6 +6,7 @@
 #include "balancer/reliability/draw.hpp"
 #include "balancer/reliability/offenders.hpp"
 #include "balancer/reliability/simulator.hpp"
+#include "tests/support/draws.hpp"
 #include "tests/support/schema.hpp"
 #include "topology/model/clos.hpp"
 
@@ -136,7 +137,7 @@ TEST(Plan, TheForecastOfInterruptionsIsThatOfTheSimulationWhateverTheShape) {
     const HistorySource source(plant, rates);
     Simulator simulator(source, plan->job);
     std::array<double, kCauses> came{};
-    constexpr int kHistories = 100;
+    constexpr int kHistories = draws(100);
     for (std::uint64_t i = 0; i < kHistories; ++i) {
       const auto outcome =
           simulator.run(source.draw(i, {.seed = 77, .length = request.length, .open_rates = false}));

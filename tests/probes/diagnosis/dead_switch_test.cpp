@@ -8,6 +8,7 @@
 #include <random>
 
 #include "swept.hpp"
+#include "tests/support/draws.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::diagnosis {
@@ -17,7 +18,7 @@ const std::array kShapes{ClosSpec{.leaves = 4, .spines = 2, .hosts_per_leaf = 2}
                          ClosSpec{.leaves = 3, .spines = 2, .hosts_per_leaf = 3},
                          ClosSpec{.leaves = 4, .spines = 4, .hosts_per_leaf = 2},
                          ClosSpec{.leaves = 3, .spines = 2, .hosts_per_leaf = 2}};
-constexpr std::uint64_t kSeeds = 24;
+constexpr std::uint64_t kSeeds = draws(24);
 
 NodeId draw_leaf(const Fabric& fabric, std::uint64_t seed, const ClosSpec& shape) {
   return *fabric.find_node(fmt::format("leaf{}", 1 + std::mt19937_64(seed)() % shape.leaves));

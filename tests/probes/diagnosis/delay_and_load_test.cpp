@@ -4,13 +4,14 @@
 #include <algorithm>
 
 #include "made_up_run.hpp"
+#include "tests/support/draws.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {
 
 TEST(Delay, TwoMillisecondsOnOneChannelAreFoundThroughHeavyTails) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(10u); ++seed) {
     MadeUpRun run(seed);
     run.fault("leaf1->spine4").delay_us = 2000;
     run.probe(400, 20, Bytes(128), true);
@@ -23,7 +24,7 @@ TEST(Delay, TwoMillisecondsOnOneChannelAreFoundThroughHeavyTails) {
 }
 
 TEST(Delay, OfAHostsCableIsNotBlamedOnTheLinkThatHalfOfItsProbesShare) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(20u); ++seed) {
     MadeUpRun run(seed, {.leaves = 4, .spines = 2, .hosts_per_leaf = 2});
     run.fault("leaf4->host8").delay_us = 200'000;
     run.probe(100, 20, Bytes(128), true);
@@ -35,7 +36,7 @@ TEST(Delay, OfAHostsCableIsNotBlamedOnTheLinkThatHalfOfItsProbesShare) {
 }
 
 TEST(Delay, NoneIsFoundWhereTheTailsAreTheSameEverywhere) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(20u); ++seed) {
     MadeUpRun run(seed);
     run.probe(400, 20, Bytes(128), true);
     EXPECT_TRUE(run.diagnosed().links.empty()) << seed;

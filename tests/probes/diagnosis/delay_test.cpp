@@ -7,6 +7,7 @@
 #include <set>
 
 #include "probes/diagnosis/diagnose.hpp"
+#include "tests/support/draws.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::diagnosis {
@@ -197,7 +198,7 @@ Tally tally_of(const Fabric& fabric, bool few, bool under_one_leaf, int draws) {
 void expect_found(bool few, bool under_one_leaf, double hits, double wrong) {
   Tally all;
   for (const auto& [name, fabric] : small_fabrics()) {
-    const Tally tally = tally_of(fabric, few, under_one_leaf, fabric.link_count() > 40 ? 6 : 20);
+    const Tally tally = tally_of(fabric, few, under_one_leaf, draws(fabric.link_count() > 40 ? 6 : 20));
     EXPECT_EQ(tally.healthy, 0u) << name;
     EXPECT_GE(static_cast<double>(tally.hits), hits * static_cast<double>(tally.faults)) << name;
     all.names += tally.names;
@@ -230,7 +231,7 @@ Fabric clos(std::uint32_t leaves, std::uint32_t spines) {
 
 TEST(Delays, AreNotFoundWhereThereAreNone) {
   for (const auto& [name, fabric] : small_fabrics())
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= draws(10u); ++seed) {
       RoundTrips run(fabric, seed);
       run.probe(100, seed % 2 == 0);
       const Diagnosis diagnosis = run.diagnosed();

@@ -9,6 +9,7 @@
 
 #include "made_up_run.hpp"
 #include "swept.hpp"
+#include "tests/support/draws.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::diagnosis {
@@ -71,7 +72,7 @@ void expect_no_blame(const Drawn& drawn, const Diagnosis& found, LinkId bad) {
 }
 
 TEST(DroppedByHosts, AStalledHostIsNotBlamedForWhatACableElsewhereLoses) {
-  for (std::uint64_t seed = 1; seed <= 48; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(48u); ++seed) {
     Drawn drawn(seed);
     const LinkId bad = drawn.draw_link(false);
     const std::string fault = drawn.fault_of(bad, fmt::format("loss={}", kLosses[drawn.random() % 6]));
@@ -84,7 +85,7 @@ TEST(DroppedByHosts, AStalledHostIsNotBlamedForWhatACableElsewhereLoses) {
 
 TEST(DroppedByHosts, ALossyCableOfAStalledHostIsNeverHealthy) {
   std::size_t named = 0;
-  constexpr std::size_t kSeeds = 24;
+  constexpr std::size_t kSeeds = draws(24);
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Drawn drawn(seed);
     const LinkId bad = drawn.draw_link(true);
@@ -100,7 +101,7 @@ TEST(DroppedByHosts, ALossyCableOfAStalledHostIsNeverHealthy) {
 
 /// So few that no fault hides behind them: what is left is told as if the host had dropped none.
 TEST(DroppedByHosts, AFewDroppedPacketsHideNoLossOfTheHostsCable) {
-  constexpr std::size_t kSeeds = 24, kLost = 30;
+  constexpr std::size_t kSeeds = draws(24), kLost = 30;
   std::size_t named = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     MadeUpRun run(seed, {.leaves = 4, .spines = 2, .hosts_per_leaf = 2});
@@ -121,7 +122,7 @@ TEST(DroppedByHosts, AFewDroppedPacketsHideNoLossOfTheHostsCable) {
 /// Large packets of a whole wave neither pass the cable nor are read by the host: which of the two took which
 /// row nobody knows.
 TEST(DroppedByHosts, WhereNothingCameAndTheHostDroppedSomeOfItItsCableIsNotNamed) {
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(24u); ++seed) {
     Drawn drawn(seed);
     const LinkId bad = drawn.draw_link(false);
     const std::string fault = drawn.fault_of(bad, "mtu=1000");

@@ -5,13 +5,14 @@
 #include <functional>
 
 #include "made_up_run.hpp"
+#include "tests/support/draws.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {
 
 TEST(Loss, NamesTheChannelThatLosesHalfAPerCentAndNoOther) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(10u); ++seed) {
     MadeUpRun run(seed);
     run.fault("leaf2->spine3").loss = 0.005;
     run.background = 1e-5;
@@ -31,7 +32,7 @@ TEST(Loss, NamesTheChannelThatLosesHalfAPerCentAndNoOther) {
 
 TEST(Loss, NamesNothingInAHealthyFabricWhateverItsBackground) {
   for (const double background : {0.0, 1e-6, 1e-4, 1e-3})
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= draws(10u); ++seed) {
       MadeUpRun run(seed);
       run.background = background;
       run.probe(1500, 100);
@@ -65,7 +66,7 @@ TEST(Loss, BothDirectionsOfACableAreOneFindingWithoutADirection) {
 }
 
 TEST(Loss, AHostsCableIsNamedWithTheHostNeverASwitchLink) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(10u); ++seed) {
     MadeUpRun run(seed);
     run.fault("host5->leaf2").loss = 0.01;
     run.background = 1e-5;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "swept.hpp"
+#include "tests/support/draws.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::diagnosis {
@@ -187,7 +188,7 @@ std::vector<Sized> fabrics() {
       {"rails", make_rails({.groups = 2, .hosts_per_group = 2, .rails = 2, .spines = 2}).value()}};
 }
 
-constexpr int kDraws = 12;
+constexpr int kDraws = draws(12);
 
 TEST(Rate, OneToThreeDrawnCablesAreNamedOrInASet) {
   Score all;

@@ -31,7 +31,7 @@ TEST(Rivals, OfASmallLossBesideAFlapAreNotHiddenByIt) {
     const Fabric fabric =
         make_pod_clos({.pods = 3, .leaves = 1, .spines = 2, .cores = cores, .hosts_per_leaf = 1}).value();
     int wrong = 0;
-    for (std::uint64_t seed = 1; seed <= 24; ++seed)
+    for (std::uint64_t seed = 1; seed <= draws(24u); ++seed)
       wrong += blames_good_ones(fabric,
                                 swept(fabric,
                                       std::vector<std::string>{"leaf3--spine5:loss=30%,on=0.2s,off=0.5s",
@@ -46,7 +46,7 @@ TEST(Rivals, OfASmallLossBesideAFlapAreNotHiddenByIt) {
 /// one of them.
 TEST(Rivals, OfADelayBesideADeadCableAreNoGoodCables) {
   const Fabric fabric = make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 2}).value();
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(5u); ++seed) {
     const auto found = swept(
         fabric,
         std::vector<std::string>{"leaf1--spine1:delay=3.872ms,from=spine1", "leaf2--spine2:down,from=spine2"},
@@ -59,7 +59,7 @@ TEST(Rivals, OfADelayBesideADeadCableAreNoGoodCables) {
 /// Rows that hold many bursts scatter more than the model knows: what is not much less likely stays open.
 TEST(Rivals, OfALossBesideManyBurstsStayOpen) {
   const Fabric fabric = make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 1}).value();
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(5u); ++seed) {
     const auto found =
         swept(fabric,
               std::vector<std::string>{"host1--leaf1:loss=0.7%,from=leaf1", "leaf1--spine1:loss=5%,burst=30"},
@@ -92,7 +92,7 @@ TEST(Rivals, OfABurstBesideADeadCableDoNotTurnInCircles) {
 
 /// What goes by a spine of two leaves crosses both cables: bad both ways is one, or each is one way.
 TEST(Rivals, OfACableThatIsBadBothWaysAreTwoThatAreBadOneWay) {
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(24u); ++seed) {
     const ClosSpec shape{
         .leaves = 2, .spines = seed % 2 == 0 ? 2u : 4u, .hosts_per_leaf = seed % 3 == 0 ? 2u : 4u};
     const Fabric fabric = make_clos(shape).value();
@@ -123,7 +123,7 @@ TEST(Rivals, OfACableThatIsBadBothWaysAreTwoThatAreBadOneWay) {
 TEST(Rivals, OfTheHostsOfALeafAreTheWaysByEverySpine) {
   int wrong = 0;
   for (const std::string loss : {"loss=1%,on=0.05s,off=0.5s", "loss=0.1%"})
-    for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    for (std::uint64_t seed = 1; seed <= draws(16u); ++seed) {
       const std::uint32_t spines = seed % 2 == 0 ? 3 : 4;
       const Fabric fabric = make_clos({.leaves = 2, .spines = spines, .hosts_per_leaf = 2}).value();
       std::vector<std::string> faults;

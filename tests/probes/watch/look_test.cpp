@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "tests/support/draws.hpp"
 #include "tests/support/standing_fleet.hpp"
 #include "topology/model/clos.hpp"
 
@@ -33,7 +34,7 @@ TEST(LookFindings, ASetIsToldOnce) {
 
 TEST(Look, AtTheRowsNearLossesNamesWhatALookAtAllRowsNames) {
   const Fabric fabric = *make_clos({.leaves = 12, .spines = 6, .hosts_per_leaf = 6});
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= draws(12u); ++seed) {
     const FleetOptions options{.seed = seed, .background = 1e-6, .delays = false};
     const StandingPlan plan = fleet_plan(fabric, options);
     StandingFleet fleet(fabric, plan, PlanVersion(1), options);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/draws.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "topology/files/observation_json.hpp"
 #include "topology/model/clos.hpp"
@@ -248,8 +249,8 @@ TEST(ObservationLines, ALineWithoutEndIsLeftOutWithoutBeingKept) {
 }
 
 TEST(ObservationLines, OneBrokenLineInAMillionIsNamedAndTheOthersAreUsed) {
-  constexpr std::size_t kLines = 1'000'000;
-  constexpr std::size_t kBroken = 654'321;
+  constexpr std::size_t kLines = draws(1'000'000);
+  constexpr std::size_t kBroken = draws(654'321);
   const Fabric fabric = small();
   const std::string good = line("\"sent\":3,\"lost\":1");
   const std::string bad = line("\"sent\":3,\"lost\":4");
