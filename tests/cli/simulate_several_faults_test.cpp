@@ -107,6 +107,7 @@ TEST(SimulateSeveralFaults, LargePacketsThatAllFellIntoOutagesTellOfNoMtuLimit) 
     EXPECT_EQ(outcome.status, 2) << seed;
     EXPECT_NE(outcome.out.find("  loss  "), std::string::npos) << outcome.out;
     EXPECT_EQ(outcome.out.find("  mtu  "), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("(MTU)"), std::string::npos) << "none passed: not ruled out";
   }
 }
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "probes/diagnosis/counts/count_state.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
 namespace {
 
 constexpr std::size_t kMaxMeanings = 4;  // of one alternative
+constexpr double kSureSign = 9.0;        // nats: a prior of one in 200, the most of any, becomes 40 to 1
 
 class Named {
  public:
@@ -106,6 +108,35 @@ std::vector<std::vector<ChannelId>> meanings_at_one_switch(const Fabric& fabric,
   return all.size() > kMaxMeanings ? std::vector<std::vector<ChannelId>>{} : all;
 }
 
+/// What is known to pass something is not what is dead, nor are the nodes at its ends.
+void drop_passing(const Fabric& fabric, std::span<const ChannelEvidence> signs, Found& found) {
+  const auto any_sign = [&](auto fits) {
+    return std::ranges::any_of(
+        signs, [&](const ChannelEvidence& sign) { return speaks_against_dead(sign) && fits(sign.channel); });
+  };
+  const auto passes = [&](ChannelId channel) { return any_sign([=](ChannelId c) { return c == channel; }); };
+  if (std::ranges::all_of(found.channels, passes)) return;
+  std::erase_if(found.channels, passes);
+  std::erase_if(found.nodes, [&](NodeId node) {
+    return any_sign(
+        [&](ChannelId c) { return fabric.source_node(c) == node || fabric.target_node(c) == node; });
+  });
+}
+
+/// A switch that is dead as a whole explains both directions too, but then all its neighbours would have
+/// stopped sending to it.
+void prefer_dead_cable(std::span<const ChannelEvidence> signs, Found& found) {
+  const auto is_dead = [&](ChannelId channel) {
+    double nats = 0;
+    for (const ChannelEvidence& sign : signs)
+      if (sign.channel == Fabric::reverse(channel) && sign.cause == Cause::down) nats += sign.log_ratio;
+    return nats > kSureSign;
+  };
+  if (std::ranges::none_of(found.channels, is_dead)) return;
+  std::erase_if(found.channels, std::not_fn(is_dead));
+  found.nodes.clear();
+}
+
 }  // namespace
 
 ChannelAlternatives channels_of_alternatives(const Fabric& fabric, const CountProblem& problem,
@@ -148,7 +179,9 @@ std::string_view why_open(const CountProblem& problem,
   return "the same loss on the other channels would look alike";
 }
 
-void set_beside_switch(const Fabric& fabric, Found& found) {
+void narrow_dead(const Fabric& fabric, std::span<const ChannelEvidence> signs, Found& found) {
+  drop_passing(fabric, signs, found);
+  prefer_dead_cable(signs, found);
   if (found.channels.size() != 1) return;
   const NodeId node = fabric.target_node(found.channels.front());
   if (fabric.is_host(node) || std::ranges::find(found.nodes, node) == found.nodes.end()) return;

@@ -29,9 +29,11 @@ ChannelAlternatives channels_of_alternatives(const Fabric& fabric, const CountPr
 std::string_view why_open(const CountProblem& problem,
                           const std::vector<std::vector<std::uint32_t>>& alternatives);
 
-/// A dead channel into a switch that answered no trace, where all that is known of the switch crossed the
-/// channel: the switch may be dead, or let nothing out, and stands beside it.
-void set_beside_switch(const Fabric& fabric, Found& found);
+/// Of what is found dead, leaves what the signs (of routes, of traces) do not show to pass something. Of a
+/// class those channels remain whose other direction is down by such signs: one dead cable explains both.
+/// Beside a dead channel into a switch that answered no trace, where all that is known of the switch crossed
+/// the channel, the switch stands: it may be dead, or let nothing out.
+void narrow_dead(const Fabric& fabric, std::span<const ChannelEvidence> signs, Found& found);
 
 /// The switch that is one of the alternatives, where all others are several cables of it.
 std::optional<NodeId> switch_around(const Fabric& fabric,

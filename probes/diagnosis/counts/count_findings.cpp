@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 
@@ -24,7 +23,6 @@ constexpr double kWorthAsking = 0.1;  // suspicions this likely are hypotheses t
 constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
 constexpr double kAlike = 0.02;       // of the packets: so few tell two channels apart
 constexpr double kInBursts = 0.5;     // of a loss: from here on it is said to come in bursts
-constexpr double kSureSign = 9.0;     // nats: a prior of one in 200, the most of any, becomes 40 to 1
 
 class Findings {
  public:
@@ -209,14 +207,6 @@ class Findings {
     return problem_.suspects[suspicion.suspect].channels.size() <= 1;
   }
 
-  /// By signs other than probes.
-  bool is_dead(ChannelId channel) const {
-    double nats = 0;
-    for (const ChannelEvidence& sign : observations_.channels)
-      if (sign.channel == channel && sign.cause == Cause::down) nats += sign.log_ratio;
-    return nats > kSureSign;
-  }
-
   Cause cause_of(const Suspicion& suspicion) const {
     if (counted_ == Counted::corruption) return Cause::corruption;
     const Suspect& suspect = problem_.suspects[suspicion.suspect];
@@ -229,13 +219,15 @@ class Findings {
 
   /// Whether the large packets vanished as a part of what is lost there of any size.
   bool is_of_another_loss(const Suspect& large) const {
-    return std::ranges::any_of(result_.suspicions, [&](const Suspicion& other) {
-      const Suspect& its = problem_.suspects[other.suspect];
-      const bool is_there = !its.from_size && other.probability >= kSuspected &&
-                            its.channels == large.channels && its.nodes == large.nodes;
-      return is_there && (other.loss > 0.5 ||
-                          met_outages(observations_, its.channels, *large.from_size, blamed_but(its)));
-    });
+    return std::ranges::any_of(result_.suspicions,
+                               [&](const Suspicion& other) { return explains(other, large); });
+  }
+
+  bool explains(const Suspicion& loss, const Suspect& large) const {
+    const Suspect& its = problem_.suspects[loss.suspect];
+    return !its.from_size && loss.probability >= kSuspected && its.channels == large.channels &&
+           its.nodes == large.nodes &&
+           (loss.loss > 0.5 || met_outages(observations_, its.channels, *large.from_size, blamed_but(its)));
   }
 
   Found found(std::uint32_t i) const {
@@ -252,17 +244,14 @@ class Findings {
     found.evidence = evidence_of(i, suspect);
     if (suspicion.in_bursts > kInBursts && found.cause != Cause::down)
       found.evidence.push_back("packets are lost in bursts, and pass between them");
-    if (found.cause == Cause::down) {
-      drop_passing(found);
-      prefer_dead_cable(found);
-    }
-    if (found.cause == Cause::down) set_beside_switch(fabric_, found);
+    if (found.cause == Cause::down) narrow_dead(fabric_, observations_.channels, found);
     if (found.channels.size() == 1 && found.alternatives.empty())
       drop_switches_at(found.channels.front(), found.nodes);
     for (const ChannelEvidence& sign : observations_.channels)
       if (sign.log_ratio > 0 && std::ranges::binary_search(found.channels, sign.channel))
         found.evidence.push_back(sign.text);
     note_lone_host(found);
+    if (found.cause == Cause::loss) note_large_packets(found, suspicion);
     if (const auto over = one_channel_of(fabric_, found); over && found.cause == Cause::loss)
       found.intermittent = intermittence_of(observations_, *over, blamed_but(suspect));
     return found;
@@ -277,6 +266,20 @@ class Findings {
           fmt::format("no other host under {} took part: all of its channels to other "
                       "switches at once would look alike",
                       fabric_.name_of(*edge)));
+  }
+
+  /// Large packets that this loss is taken to explain, and none of which passed: what hides a limit of sizes.
+  void note_large_packets(Found& found, const Suspicion& loss) const {
+    for (const Suspicion& other : result_.suspicions) {
+      const Suspect& large = problem_.suspects[other.suspect];
+      if (!large.from_size || other.probability < kSuspected || problem_.survivors(other.suspect, 0) > 0 ||
+          !explains(loss, large))
+        continue;
+      found.evidence.push_back(fmt::format(
+          "no packet of {} and more passed: that a limit of packet sizes (MTU) is at fault as well "
+          "is not ruled out",
+          readable(*large.from_size)));
+    }
   }
 
   /// A loss of large packets that all cross what is found to lose packets of every size: no other fault.
@@ -299,34 +302,6 @@ class Findings {
           if (!std::ranges::binary_search(own.channels, channel)) channels.push_back(channel);
     std::ranges::sort(channels);
     return channels;
-  }
-
-  /// Of a class, the channels whose other direction is down by signs of its own: one dead cable explains
-  /// both. (A switch that is dead as a whole would too, but then all its neighbours would have stopped
-  /// sending to it.)
-  void prefer_dead_cable(Found& found) const {
-    const auto dead = [this](ChannelId channel) { return is_dead(Fabric::reverse(channel)); };
-    if (std::ranges::none_of(found.channels, dead)) return;
-    std::erase_if(found.channels, std::not_fn(dead));
-    found.nodes.clear();
-  }
-
-  /// Of a class, what is known to pass something is not what is dead, nor are the nodes at its ends.
-  void drop_passing(Found& found) const {
-    const auto any_sign = [this](auto fits) {
-      return std::ranges::any_of(observations_.channels, [&](const ChannelEvidence& sign) {
-        return speaks_against_dead(sign) && fits(sign.channel);
-      });
-    };
-    const auto passes = [&](ChannelId channel) {
-      return any_sign([=](ChannelId c) { return c == channel; });
-    };
-    if (std::ranges::all_of(found.channels, passes)) return;
-    std::erase_if(found.channels, passes);
-    std::erase_if(found.nodes, [&](NodeId node) {
-      return any_sign(
-          [&](ChannelId c) { return fabric_.source_node(c) == node || fabric_.target_node(c) == node; });
-    });
   }
 
   std::vector<std::string> evidence_of(std::uint32_t i, const Suspect& suspect) const {
