@@ -19,6 +19,7 @@
 #include "cli/verdict_output.hpp"
 #include "collectors/counters/counter_evidence.hpp"
 #include "collectors/counters/counter_text.hpp"
+#include "collectors/counters/pause_origin.hpp"
 #include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/diagnose.hpp"
 #include "probes/plan/scope.hpp"
@@ -74,6 +75,8 @@ Result<void> add_counters(const po::variables_map& values, const files::FabricFi
     if (!source.is_there()) return {};
     WEFT_TRY_VOID(source.read(fabric, table));
     into.counts = counted(fabric, table);
+    std::ranges::move(counters::paused_channels(fabric, counters::port_pauses(fabric, table)),
+                      std::back_inserter(into.channels));
     return {};
   }
   const auto file = text_option(values, "counters");

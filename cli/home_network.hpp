@@ -1,42 +1,33 @@
-// The network that a command was started in, for what it asks of the site while it runs in a lab's network.
+// The network that a command was started in: what it asks of the site, or serves to it, while it runs in a
+// lab's.
 #pragma once
 
-#include <functional>
-#include <semaphore>
-#include <thread>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 namespace weft::cli {
 
-/// A thread that stays where it was started, whatever network namespace its maker enters. It runs one piece
-/// of work at a time. Make it when a lab was opened, before its network is entered: an ordinary user's lab is
-/// opened by a process of one thread.
+/// The network namespace of the calling thread. Make it before a lab is entered, and go back by an
+/// os::NamespaceVisit: a process that entered an ordinary user's lab has no right to.
 class HomeNetwork {
  public:
-  HomeNetwork()
-      : thread_([this] {
-          for (given_.acquire(); work_; given_.acquire()) {
-            work_();
-            done_.release();
-          }
-        }) {}
+  HomeNetwork() : file_(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) {}
   ~HomeNetwork() {
-    work_ = nullptr;
-    given_.release();
+    if (file_ >= 0) close(file_);
   }
   HomeNetwork(const HomeNetwork&) = delete;
   HomeNetwork& operator=(const HomeNetwork&) = delete;
-
-  /// Returns when it is done.
-  void run(std::function<void()> work) {
-    work_ = std::move(work);
-    given_.release();
-    done_.acquire();
+  /// Empty: it could not be opened.
+  std::filesystem::path file() const {
+    return file_ < 0 ? std::filesystem::path()
+                     : std::filesystem::path(fmt::format("/proc/self/fd/{}", file_));
   }
 
  private:
-  std::function<void()> work_;
-  std::binary_semaphore given_{0}, done_{0};
-  std::jthread thread_;
+  int file_;
 };
 
 }  // namespace weft::cli

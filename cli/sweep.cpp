@@ -24,6 +24,7 @@
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_infiniband.hpp"
 #include "cli/time_limit.hpp"
+#include "collectors/counters/pause_origin.hpp"
 #include "collectors/report/sending.hpp"
 #include "probes/plan/scope.hpp"
 #include "probes/run/agent_run.hpp"
@@ -34,6 +35,8 @@
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/model/fabric.hpp"
+#include "topology/os/clocks.hpp"
+#include "topology/os/network_namespace.hpp"
 
 namespace weft::cli {
 namespace {
@@ -118,7 +121,7 @@ class SweepCounters {
     return counters;
   }
   /// Where the sources are asked from now on, instead of where the sweep runs.
-  void ask_at(HomeNetwork& home) { home_ = &home; }
+  void ask_at(const HomeNetwork& home) { home_ = &home; }
   /// Instead of after the sweep.
   void read_now(const Fabric& fabric) {
     is_read_ = true;
@@ -133,6 +136,10 @@ class SweepCounters {
     if (!source_.is_there()) return;
     if (!is_read_) at_home([&] { say(source_.read(fabric, table_)); });
     for (ChannelCount& count : counted(fabric, table_)) sweep.note(std::move(count));
+    // Of the time of the sweep alone: what others sent before explains nothing of it.
+    const auto pauses = counters::port_pauses(fabric, table_, os::wall_now() - began_ + kScrape);
+    if (pauses.to < began_ - kScrape) return;
+    for (ChannelEvidence& sign : counters::paused_channels(fabric, pauses)) sweep.note(std::move(sign));
   }
 
  private:
@@ -140,14 +147,16 @@ class SweepCounters {
     if (!done) print_stderr("weft: counters: {}\n", done.error().message);
   }
   void at_home(const std::function<void()>& work) {
-    if (home_ != nullptr)
-      home_->run(work);
-    else
-      work();
+    if (home_ == nullptr) return work();
+    const auto visit = os::NamespaceVisit::enter(home_->file());
+    if (!visit) return say(pass_on(visit));
+    work();
   }
+  static constexpr Nanoseconds kScrape = std::chrono::minutes(1);  // usual between two readings of a server
+  Nanoseconds began_ = os::wall_now();
   CounterSource source_;
   counters::CounterTable table_;
-  HomeNetwork* home_ = nullptr;
+  const HomeNetwork* home_ = nullptr;
   bool is_read_ = false;
 };
 
@@ -166,11 +175,10 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
   if (!claim) return report(claim.error());
   auto counters = counters_of_lab(values);
   if (!counters) return report(counters.error());
-  const auto lab = lab::Lab::open(values["lab"].as<std::string>(), lab_state_root());
-  if (!lab) return report(lab.error());
-  HomeNetwork home;
+  const HomeNetwork home;
   counters->ask_at(home);
-  if (const auto entered = lab->enter_management(); !entered) return report(entered.error());
+  const auto lab = run::open_lab_for_run(values["lab"].as<std::string>(), lab_state_root());
+  if (!lab) return report(lab.error());
   const auto asked = read_engine(values);
   if (!asked) return report(asked.error());
   auto engine = choose_lab_engine(*asked, *lab);

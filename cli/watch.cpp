@@ -110,6 +110,17 @@ int ended(const Result<void>& done, WatchOutputs& outputs) {
   return written ? kExitHealthy : report(written.error());
 }
 
+/// A process in an ordinary user's lab cannot ask in another network.
+CounterSources counters_of(const lab::Lab& lab) {
+  const CounterSources& kept = lab.settings().counters;
+  if (lab.owner() != lab::LabOwner::user || kept == CounterSources()) return kept;
+  print_stderr(
+      "weft: counters: not read, as an ordinary user's watch cannot leave the lab's network; weft sweep "
+      "reads "
+      "them\n");
+  return {};
+}
+
 int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
               os::ServiceNotifier& service) {
   const auto name = values["lab"].as<std::string>();
@@ -135,7 +146,7 @@ int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>&
   const Until until(interrupt.token(), limit);
   const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
   const Fabric fabric = lab->fabric_as_built();
-  const auto outputs = make_watch_outputs(values, fabric, {}, home, service);
+  const auto outputs = make_watch_outputs(values, fabric, counters_of(*lab), home, service);
   if (!outputs) return report(outputs.error());
   const auto state = state_directory(values);
   if (!state) return report(state.error());

@@ -6,14 +6,13 @@
 #include <memory>
 #include <optional>
 
+#include "cli/home_network.hpp"
 #include "cli/options.hpp"
 #include "probes/run/watch_run.hpp"
 #include "topology/files/counter_section.hpp"
 #include "topology/os/service_notifier.hpp"
 
 namespace weft::cli {
-
-class HomeNetwork;
 
 /// In the directory of --state.
 inline constexpr const char* kWatchDatabase = "watch.db";

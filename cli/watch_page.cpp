@@ -1,8 +1,5 @@
 #include "cli/watch_page.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "cli/exit_status.hpp"
@@ -130,14 +127,6 @@ std::string ledger_metrics(const std::optional<std::string>& file, const Fabric&
   if (!opened) return {};  // whoever waits for it hears nothing of it
   const auto ledger = opened->read();
   return ledger ? metrics::metrics_text(*ledger, std::nullopt) : std::string();
-}
-
-HomeNetwork::HomeNetwork() : file_(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) {}
-HomeNetwork::~HomeNetwork() {
-  if (file_ >= 0) close(file_);
-}
-std::filesystem::path HomeNetwork::file() const {
-  return file_ < 0 ? std::filesystem::path() : std::filesystem::path(fmt::format("/proc/self/fd/{}", file_));
 }
 
 void add_page_options(po::options_description& options) {

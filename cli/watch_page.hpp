@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/home_network.hpp"
 #include "cli/options.hpp"
 #include "collectors/web/page_source.hpp"
 #include "probes/watch/seams.hpp"
@@ -14,21 +15,6 @@
 namespace weft::cli {
 
 void add_page_options(po::options_description& options);
-
-/// The network namespace of the calling thread, for a page that is to be reached from there. Call before a
-/// lab is entered.
-class HomeNetwork {
- public:
-  HomeNetwork();
-  ~HomeNetwork();
-  HomeNetwork(const HomeNetwork&) = delete;
-  HomeNetwork& operator=(const HomeNetwork&) = delete;
-  /// Empty: it could not be opened.
-  std::filesystem::path file() const;
-
- private:
-  int file_;
-};
 
 class WatchPage {
  public:

@@ -11,6 +11,7 @@
 #include <numbers>
 #include <set>
 #include <tuple>
+#include <tuple>
 
 #include "topology/base/instant.hpp"
 #include "topology/base/outside_text.hpp"
@@ -226,11 +227,15 @@ std::vector<ErrorRate> error_rates(std::span<const SeriesHistory> of_port, std::
 
 PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
   PortTrends found;
-  std::map<std::pair<double, Tier>, std::vector<double>> levels;
-  const auto group = [&](PortId port) {
+  std::map<std::tuple<double, Tier, std::string>, std::vector<double>> levels;
+  const auto group = [&](PortId port, const std::string& part) {
     const auto link = fabric.port(port).link;
-    return std::pair(link ? fabric.link(*link).rate.bits_per_second() : 0.0,
-                     fabric.node(fabric.port(port).node).tier);
+    return std::tuple(link ? fabric.link(*link).rate.bits_per_second() : 0.0,
+                      fabric.node(fabric.port(port).node).tier, part);
+  };
+  const auto part_of = [&](PortId port) {
+    const auto module = table.modules.find(port);
+    return module == table.modules.end() ? std::string() : module->second.state.part;
   };
   std::set<PortId> told;
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
@@ -244,10 +249,17 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
     if (!trend) return;
     told.insert(port);
     found.trends.push_back({port, source, *trend, 0, fec_tail(bins_of(of_port))});
-    levels[group(port)].push_back(trend->now);
+    levels[group(port, "")].push_back(trend->now);
+    if (const auto part = part_of(port); !part.empty()) levels[group(port, part)].push_back(trend->now);
   });
   found.told = told.size();
-  for (PortTrend& one : found.trends) one.beside_peers = one.trend.now - median(levels[group(one.port)]);
+  std::map<std::tuple<double, Tier, std::string>, double> usual;
+  for (auto& [of, rates] : levels)
+    if (std::get<std::string>(of).empty() || rates.size() >= kMinPeers) usual[of] = median(rates);
+  for (PortTrend& one : found.trends) {
+    const auto alike = usual.find(group(one.port, part_of(one.port)));
+    one.beside_peers = one.trend.now - (alike != usual.end() ? alike->second : usual.at(group(one.port, "")));
+  }
   std::ranges::stable_sort(found.trends, {}, [](const PortTrend& one) {
     return std::tuple(!one.trend.degrading, one.trend.degrading ? one.trend.loss->days : 0.0, -one.trend.now);
   });
@@ -339,7 +351,7 @@ std::string trends_text(const Fabric& fabric, const CounterTable& table, const P
     text += "\n" + rows.text(width) + "\n" +
             wrapped(
                 "rate: of bits, before correction. a day, usual, peers: decades by which it rises, above its "
-                "own usual and above the median of its tier and rate.",
+                "own usual and above the median of its tier and rate (and module, where its part is told).",
                 0, width, 2);
   text += tails;
   if (const auto above = above_limit(found, limit); !above.empty())

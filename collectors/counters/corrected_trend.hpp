@@ -49,12 +49,16 @@ std::optional<CorrectedTrend> corrected_trend(std::span<const ErrorRate> rates, 
 /// Without counted codewords, of those that the rate of the link makes. Windows without an error give none.
 std::vector<ErrorRate> error_rates(std::span<const SeriesHistory> of_port, std::optional<Bandwidth> rate);
 
+/// So few ports of a module part are no peers: those of the rate and tier are, of whatever module.
+inline constexpr std::size_t kMinPeers = 5;
+
 /// One port by one source.
 struct PortTrend {
   PortId port;
   std::uint32_t source = 0;
   CorrectedTrend trend;
-  double beside_peers = 0;                     // decades above the median of the ports of its rate and tier
+  double beside_peers =
+      0;  // decades above the median of the ports of its rate, tier and module part (kMinPeers)
   std::optional<FecTail> tail = std::nullopt;  // of the last day's histogram; absent: not told, or too short
 };
 

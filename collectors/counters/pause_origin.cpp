@@ -63,6 +63,23 @@ std::vector<std::vector<bool>> all_reached(const std::vector<Stopped>& all) {
   return reached;
 }
 
+std::string who_began(const Fabric& fabric, const PauseOrigin& one) {
+  const PortId first = one.ports.front();
+  switch (one.cause) {
+    case PauseCause::slow_host:
+      return fmt::format("{} does not take what comes: its host is slow, not the fabric",
+                         fabric.name_of(fabric.port(first).node));
+    case PauseCause::slow_switch:
+      return fmt::format("{} pauses its peer, and no other port of the switch was stopped",
+                         fabric.name_of(first));
+    case PauseCause::ring:
+      break;
+  }
+  std::string who = "switches stop each other in a ring:";
+  for (const PortId port : one.ports) who += " " + fabric.name_of(port);
+  return who;
+}
+
 bool is_pause(PortCounter counter) {
   return counter == PortCounter::pause_in || counter == PortCounter::pause_out;
 }
@@ -115,7 +132,7 @@ std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const Por
   return origins;
 }
 
-PortPauses port_pauses(const Fabric& fabric, CounterTable& table) {
+PortPauses port_pauses(const Fabric& fabric, CounterTable& table, Nanoseconds together) {
   PortPauses found;
   // The clock of a source may be wrong: an hour back from its own newest reading.
   std::map<std::uint32_t, Nanoseconds> newest;
@@ -130,7 +147,7 @@ PortPauses port_pauses(const Fabric& fabric, CounterTable& table) {
     for (const SeriesHistory& one : of_port) {
       if (!is_pause(one.key.counter)) continue;
       const Nanoseconds to = newest[one.source];
-      const auto grown = growth(one, to - kPausesTogether, to);
+      const auto grown = growth(one, to - together, to);
       if (!grown) continue;
       found.from = std::min(found.from, grown->from);
       auto& pause = all[one.key.index].try_emplace(one.port, PortPause{one.port}).first->second;
@@ -143,29 +160,33 @@ PortPauses port_pauses(const Fabric& fabric, CounterTable& table) {
   return found;
 }
 
+std::vector<ChannelEvidence> paused_channels(const Fabric& fabric, const PortPauses& pauses) {
+  std::map<ChannelId, ChannelEvidence> found;
+  for (const auto& [priority, ports] : pauses.by_priority)
+    for (const PauseOrigin& one : pause_origins(fabric, ports))
+      for (const PortId port : one.stopped) {
+        const auto channel = fabric.channel_from(port);
+        if (!channel) continue;
+        found.try_emplace(
+            *channel, ChannelEvidence{
+                          .channel = *channel,
+                          .cause = Cause::congestion,
+                          .log_ratio = 0,
+                          .text = fmt::format("{} stood because of pause frames{}: {}", fabric.name_of(port),
+                                              priority ? fmt::format(" of priority {}", *priority) : "",
+                                              who_began(fabric, one))});
+      }
+  std::vector<ChannelEvidence> all;
+  for (auto& [channel, evidence] : found) all.push_back(std::move(evidence));
+  return all;
+}
+
 std::string pause_text(const Fabric& fabric, const std::vector<PauseOrigin>& origins, std::size_t width) {
   std::string text;
-  for (const PauseOrigin& one : origins) {
-    const PortId first = one.ports.front();
-    std::string who;
-    switch (one.cause) {
-      case PauseCause::slow_host:
-        who = fmt::format("{} does not take what comes: its host is slow, not the fabric",
-                          fabric.name_of(fabric.port(first).node));
-        break;
-      case PauseCause::slow_switch:
-        who = fmt::format("{} pauses its peer, and no other port of the switch was stopped",
-                          fabric.name_of(first));
-        break;
-      case PauseCause::ring:
-        who = "switches stop each other in a ring:";
-        for (const PortId port : one.ports) who += " " + fabric.name_of(port);
-        break;
-    }
-    text += wrapped(
-        fmt::format("{} ({:.0f} pause frames); ports that stood: {}", who, one.sent, one.stopped.size()), 0,
-        width, 2);
-  }
+  for (const PauseOrigin& one : origins)
+    text += wrapped(fmt::format("{} ({:.0f} pause frames); ports that stood: {}", who_began(fabric, one),
+                                one.sent, one.stopped.size()),
+                    0, width, 2);
   return text;
 }
 

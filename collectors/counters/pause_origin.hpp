@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collectors/counters/port_history.hpp"
+#include "topology/findings/observation.hpp"
 
 namespace weft::counters {
 
@@ -50,8 +51,12 @@ struct PortPauses {
   /// By priority (absent: all together) what each port received and sent.
   std::map<std::optional<std::uint8_t>, std::vector<PortPause>> by_priority;
 };
-/// The table is sorted.
-PortPauses port_pauses(const Fabric& fabric, CounterTable& table);
+/// The table is sorted. `together`: how far back from the newest reading of each source.
+PortPauses port_pauses(const Fabric& fabric, CounterTable& table, Nanoseconds together = kPausesTogether);
+
+/// Of each channel whose sender stood because of pauses: who began, as a sign of congestion that is none of a
+/// fault (its ratio is 0). What is slow or late there owes it to them.
+std::vector<ChannelEvidence> paused_channels(const Fabric& fabric, const PortPauses& pauses);
 
 /// Who began, in words, with the frames sent and how many ports stood; an entry each, sorted as they are.
 std::string pause_text(const Fabric& fabric, const std::vector<PauseOrigin>& origins, std::size_t width);

@@ -186,6 +186,8 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
                     .is_over = options.is_over};
   Report report(fabric);
   for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
+  for (const ChannelEvidence& sign : observations.channels)
+    if (sign.cause == Cause::congestion) report.note_stopped(sign.channel, sign.text);
   report_counts(fabric, observations, counting, tolerance, report);
   const auto is_corrupt = [](const Observation& probe) { return probe.corrupt > 0; };
   counting.what = Counted::corruption;

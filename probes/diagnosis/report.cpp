@@ -143,7 +143,17 @@ void Report::add_set(Found& found) {
   if (std::ranges::none_of(diagnosis_.sets, is_same)) diagnosis_.sets.push_back(std::move(set));
 }
 
+void Report::explain_by_pauses(Found& found) const {
+  if ((found.cause != Cause::rate && found.cause != Cause::delay) || found.channels.empty() ||
+      !std::ranges::all_of(found.channels, [this](ChannelId channel) { return stopped_.contains(channel); }))
+    return;
+  if (found.cause == Cause::delay) found.estimate.reset();  // congestion has a share
+  found.cause = Cause::congestion;
+  found.evidence.push_back(stopped_.at(found.channels.front()));
+}
+
 void Report::add(Found found) {
+  explain_by_pauses(found);
   if (found.estimate) {  // bounds come from a search of their own
     found.estimate->low = std::min(found.estimate->low, found.estimate->value);
     found.estimate->high = std::max(found.estimate->high, found.estimate->value);

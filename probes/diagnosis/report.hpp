@@ -3,6 +3,7 @@
 // a host's cable and the host.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class Report {
   explicit Report(const Fabric& fabric) : fabric_(fabric) {}
 
   void add(Found found);
+  /// What is slow or late on such a channel is so because its sender is stopped, and no cable is to blame: a
+  /// finding of it that is added later is one of congestion, with that text.
+  void note_stopped(ChannelId channel, std::string text) { stopped_[channel] = std::move(text); }
   void add(const HostEvidence& evidence);
   void add(Hypothesis hypothesis) { hypotheses_.push_back(std::move(hypothesis)); }
   void add(FabricFinding finding) { diagnosis_.fabric.push_back(std::move(finding)); }
@@ -73,6 +77,7 @@ class Report {
 
  private:
   Verdict verdict_of_found(const Found& found) const;
+  void explain_by_pauses(Found& found) const;
   void add_host(NodeId host, Found found);
   void add_link(Found found);
   void add_group(Found found);
@@ -86,6 +91,7 @@ class Report {
   std::vector<Hypothesis> hypotheses_;
   std::vector<Found> found_;
   std::vector<ChannelId> rate_untested_;
+  std::map<ChannelId, std::string> stopped_;
 };
 
 }  // namespace weft::diagnosis

@@ -1,11 +1,13 @@
-// `weft sweep --lab` beside a Prometheus that scrapes what counts the switches' ports, both Debian's:
-// node_exporter shows files of metrics (its collector textfile) as any exporter would. On loopback.
+// `weft sweep --lab` and `weft watch --lab` beside a Prometheus that scrapes what counts the switches' ports,
+// both Debian's: node_exporter shows files of metrics (its collector textfile) as any exporter would. On
+// loopback.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <thread>
 
 #include "tests/collectors/bus/watch_rig.hpp"
@@ -18,6 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr int kSteps = 16;
 constexpr auto kStep = milliseconds(500);
@@ -154,6 +157,19 @@ TEST_F(PrometheusLab, OfOneExporterThatNothingElseSupportsNamesNothingAndIsRemar
   EXPECT_TRUE(document["links"].empty());
   ASSERT_EQ(document["counters"].size(), 1u) << document.dump(1);
   EXPECT_THAT(document["counters"][0].dump(), HasSubstr("leaf1->spine1"));
+}
+
+TEST_F(PrometheusLab, IsAskedByAWatchWhereThatWasStarted) {
+  begin(false);
+  if (IsSkipped() || HasFatalFailure()) return;
+  const auto metrics = user_->directory() / "weft.prom";
+  const auto watched =
+      user_->weft({"watch", "--lab=" + user_->lab, "--for", "12s", "--metrics-file", metrics.string()});
+  EXPECT_EQ(watched.status, 0) << watched.errors;
+  std::stringstream text;
+  text << std::ifstream(metrics).rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("weft_counters_failing{fabric=\"small\"} 0"));
+  EXPECT_THAT(text.str(), Not(HasSubstr("weft_counters_read_timestamp_seconds{fabric=\"small\"} 0\n")));
 }
 
 }  // namespace

@@ -118,6 +118,25 @@ TEST(PortTrends, ComeFromCodewordsOrBitsAlikeAndNameTheDegradingPortFirst) {
   }
 }
 
+TEST(PortTrends, PeersAreThePortsWithTheSameModuleWhereItsPartIsTold) {
+  CorrectedSite site{*make_clos({.leaves = 8, .spines = 2, .hosts_per_leaf = 2})};
+  const auto port = [&](int leaf, int number) { return fmt::format("leaf{}/p{}", leaf, number); };
+  for (int leaf = 1; leaf <= 8; ++leaf)
+    for (int number = 3; number <= 4; ++number) {
+      const bool is_worse_kind = number == 4 && leaf <= 6;
+      site.read(
+          port(leaf, number).c_str(), [&](int) { return is_worse_kind ? -6.0 : -9.0; }, 60);
+      site.table.modules[*site.fabric.find_port(port(leaf, number))].state.part = is_worse_kind ? "B" : "A";
+    }
+  site.table.modules[*site.fabric.find_port("leaf8/p3")].state.part = "rare";
+  for (const PortTrend& one : port_trends(site.fabric, site.table).trends)
+    EXPECT_NEAR(one.beside_peers, 0, 0.01) << site.fabric.name_of(one.port);
+  site.table.modules.clear();
+  for (const PortTrend& one : port_trends(site.fabric, site.table).trends)
+    EXPECT_NEAR(one.beside_peers, site.fabric.name_of(one.port).ends_with("p4") && one.trend.now > -7 ? 3 : 0,
+                0.01);
+}
+
 TEST(PortTrends, OfWhichTwoSourcesTellArePortsOnce) {
   CorrectedSite site;
   const auto rises = [](int hour) { return -8 + 0.6 * std::max(hour - 200, 0) / 24.0; };

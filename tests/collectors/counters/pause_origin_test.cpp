@@ -59,6 +59,22 @@ TEST(PauseOrigins, OfASlowReceiverIsItsNicHoweverFarThePausesSpread) {
   EXPECT_THAT(pause_text(site.fabric, origins, 80), HasSubstr("host3 does not take what comes"));
 }
 
+TEST(PauseOrigins, AreToldOfEachChannelThatStood) {
+  PausedSite site;
+  site.stop("leaf2->host3", 50'000);
+  site.stop("spine1->leaf2", 40'000);
+  PortPauses pauses;
+  for (const auto& [port, pause] : site.pauses) pauses.by_priority[3].push_back(pause);
+  const auto told = paused_channels(site.fabric, pauses);
+  ASSERT_THAT(told, SizeIs(2));
+  for (const ChannelEvidence& one : told) {
+    EXPECT_THAT(site.fabric.name_of(one.channel), testing::AnyOf("leaf2->host3", "spine1->leaf2"));
+    EXPECT_EQ(one.cause, Cause::congestion);
+    EXPECT_EQ(one.log_ratio, 0) << "alone it is a sign of nothing";
+    EXPECT_THAT(one.text, HasSubstr("of priority 3: host3 does not take what comes"));
+  }
+}
+
 TEST(PauseOrigins, OfASwitchThatNothingStoppedIsItsPort) {
   PausedSite site;
   site.stop("spine1->leaf2", 40'000);
