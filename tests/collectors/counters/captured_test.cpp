@@ -2,7 +2,7 @@
 
 #include "tests/support/captured_counters.hpp"
 
-namespace weft {
+namespace weft::counters {
 namespace {
 
 using ::testing::IsEmpty;
@@ -14,4 +14,4 @@ TEST(Captured, OfEachPublishedOutputAllFieldsAreRead) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::counters
