@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collectors/counters/counter_pattern.hpp"
 #include "topology/base/whole_number.hpp"
 
 namespace weft::counters {
@@ -28,7 +29,8 @@ constexpr std::array kStandard{NicName{"corrected_blocks", fec_corrected},
                                NicName{"carrier_changes", link_events}};
 // Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst. rx_symbol_err_phy counts
 // packets, rx_pcs_symbol_err_phy symbols behind the correction, rx_err_lane_#_phy errors before it;
-// those of mlxlink are the same of the device (PPCNT), read another way.
+// those of mlxlink are the same of the device (PPCNT), read another way. rx_global_pause is not told by every
+// driver, nor while priorities pause; rx_pause_ctrl_phy is the same of the port.
 constexpr std::array kMlx5{NicName{"rx_packets_phy", frames_in},
                            NicName{"tx_packets_phy", frames_out},
                            NicName{"rx_bytes_phy", bytes_in},
@@ -45,7 +47,12 @@ constexpr std::array kMlx5{NicName{"rx_packets_phy", frames_in},
                            NicName{"rx_prio#_pause", pause_in},
                            NicName{"tx_prio#_pause", pause_out},
                            NicName{"rx_global_pause", pause_in},
-                           NicName{"tx_global_pause", pause_out}};
+                           NicName{"tx_global_pause", pause_out},
+                           NicName{"rx_pause_ctrl_phy", pause_in},
+                           NicName{"tx_pause_ctrl_phy", pause_out},
+                           NicName{"link_down_events_phy", link_events},
+                           NicName{"mlxlink_link_down", link_events},
+                           NicName{"mlxlink_fec_bin#", fec_bin}};
 // drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c. Frames of a priority that PFC is on for are pauses.
 constexpr std::array kBnxt{NicName{"rx_good_frames", frames_in},
                            NicName{"tx_good_frames", frames_out},
@@ -63,8 +70,10 @@ constexpr std::array kBnxt{NicName{"rx_good_frames", frames_in},
                            NicName{"rx_pause_frames", pause_in},
                            NicName{"tx_pause_frames", pause_out},
                            NicName{"rx_pfc_ena_frames_pri#", pause_in},
-                           NicName{"tx_pfc_ena_frames_pri#", pause_out}};
-// drivers/net/ethernet/intel/ice/ice_ethtool.c. XOFF begins a pause, XON ends it.
+                           NicName{"tx_pfc_ena_frames_pri#", pause_out},
+                           NicName{"link_down_events", link_events}};
+// drivers/net/ethernet/intel/ice/ice_ethtool.c. XOFF begins a pause, XON ends it. rx_dropped (GLV_RDPC)
+// found no room in the rings, rx_dropped.nic none in the buffer of the port.
 constexpr std::array kIce{NicName{"rx_unicast.nic", frames_in, true},
                           NicName{"rx_multicast.nic", frames_in, true},
                           NicName{"rx_broadcast.nic", frames_in, true},
@@ -74,7 +83,8 @@ constexpr std::array kIce{NicName{"rx_unicast.nic", frames_in, true},
                           NicName{"rx_bytes.nic", bytes_in},
                           NicName{"tx_bytes.nic", bytes_out},
                           NicName{"rx_crc_errors.nic", fcs_errors},
-                          NicName{"rx_dropped.nic", discards_in},
+                          NicName{"rx_dropped", discards_in, true},
+                          NicName{"rx_dropped.nic", discards_in, true},
                           NicName{"tx_dropped_link_down.nic", discards_out},
                           NicName{"link_xoff_rx.nic", pause_in},
                           NicName{"link_xoff_tx.nic", pause_out},
@@ -109,18 +119,6 @@ constexpr std::array kProfiles{NicProfile{"mlx5", "mlx5_core", kMlx5},
                                NicProfile{"bnxt_en", "bnxt_en", kBnxt}, NicProfile{"ice", "ice", kIce},
                                NicProfile{"ionic", "ionic", kIonic}, NicProfile{"any", "", kAny}};
 
-/// "rx_prio3_pause" of "rx_prio#_pause": 3.
-std::optional<CounterKey> key_of(const NicName& rule, std::string_view name) {
-  const auto hole = rule.name.find('#');
-  if (hole == std::string_view::npos)
-    return name == rule.name ? std::optional(CounterKey{rule.counter}) : std::nullopt;
-  const auto before = rule.name.substr(0, hole), behind = rule.name.substr(hole + 1);
-  if (name.size() <= before.size() + behind.size() || !name.starts_with(before) || !name.ends_with(behind))
-    return std::nullopt;
-  const auto number = name.substr(before.size(), name.size() - before.size() - behind.size());
-  return parse_counter_key(fmt::format("{}.{}", to_string(rule.counter), number));
-}
-
 class Counts {
  public:
   /// What stands already is not replaced.
@@ -128,7 +126,7 @@ class Counts {
     std::map<CounterKey, NicCount> taken;
     for (const auto& [name, value] : from)
       for (const NicName& rule : rules) {
-        const auto key = key_of(rule, name);
+        const auto key = key_by_pattern(rule.name, rule.counter, name);
         if (!key) continue;
         const auto [at, is_new] = taken.try_emplace(*key, NicCount{value, name});
         if (is_new || !rule.summed) continue;

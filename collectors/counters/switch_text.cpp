@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 
 #include "collectors/counters/counter_file.hpp"
+#include "collectors/counters/counter_pattern.hpp"
 #include "topology/base/json_limits.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/whole_number.hpp"
@@ -19,61 +21,91 @@ using enum PortCounter;
 // 512 ports with 200 values each, and their queues.
 constexpr JsonLimits kLimits{.bytes = 64'000'000, .depth = 32, .values = 2'000'000};
 constexpr std::string_view kPortNames = "COUNTERS_PORT_NAME_MAP";
-constexpr std::string_view kBins = "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S";
 
+/// '#' stands for the index. Two of one counter are its parts.
 struct Name {
   std::string_view theirs;
-  CounterKey ours;
+  PortCounter ours;
 };
 
-/// saiport.h of opencomputeproject/SAI.
-constexpr std::array kSaiNames{Name{"SAI_PORT_STAT_IF_IN_UCAST_PKTS", {frames_in}},
-                               Name{"SAI_PORT_STAT_IF_OUT_UCAST_PKTS", {frames_out}},
-                               Name{"SAI_PORT_STAT_IF_IN_OCTETS", {bytes_in}},
-                               Name{"SAI_PORT_STAT_IF_OUT_OCTETS", {bytes_out}},
-                               Name{"SAI_PORT_STAT_IF_IN_ERRORS", {errors_in}},
-                               Name{"SAI_PORT_STAT_IF_OUT_ERRORS", {errors_out}},
-                               Name{"SAI_PORT_STAT_IF_IN_DISCARDS", {discards_in}},
-                               Name{"SAI_PORT_STAT_IF_OUT_DISCARDS", {discards_out}},
-                               Name{"SAI_PORT_STAT_ETHER_STATS_CRC_ALIGN_ERRORS", {fcs_errors}},
-                               Name{"SAI_PORT_STAT_PAUSE_RX_PKTS", {pause_in}},
-                               Name{"SAI_PORT_STAT_PAUSE_TX_PKTS", {pause_out}},
-                               Name{"SAI_PORT_STAT_ECN_MARKED_PACKETS", {ecn_marked}},
-                               Name{"SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES", {fec_corrected}},
-                               Name{"SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", {fec_uncorrectable}},
-                               Name{"SAI_PORT_STAT_IF_IN_FEC_CORRECTED_BITS", {fec_bits}},
-                               Name{"SAI_PORT_STAT_IF_IN_FEC_SYMBOL_ERRORS", {symbol_errors}}};
+/// saiport.h of opencomputeproject/SAI. Frames are what portstat's RX_OK and TX_OK are.
+constexpr std::array kSaiNames{Name{"SAI_PORT_STAT_IF_IN_UCAST_PKTS", frames_in},
+                               Name{"SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS", frames_in},
+                               Name{"SAI_PORT_STAT_IF_OUT_UCAST_PKTS", frames_out},
+                               Name{"SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS", frames_out},
+                               Name{"SAI_PORT_STAT_IF_IN_OCTETS", bytes_in},
+                               Name{"SAI_PORT_STAT_IF_OUT_OCTETS", bytes_out},
+                               Name{"SAI_PORT_STAT_IF_IN_ERRORS", errors_in},
+                               Name{"SAI_PORT_STAT_IF_OUT_ERRORS", errors_out},
+                               Name{"SAI_PORT_STAT_IF_IN_DISCARDS", discards_in},
+                               Name{"SAI_PORT_STAT_IF_OUT_DISCARDS", discards_out},
+                               Name{"SAI_PORT_STAT_ETHER_STATS_CRC_ALIGN_ERRORS", fcs_errors},
+                               Name{"SAI_PORT_STAT_PAUSE_RX_PKTS", pause_in},
+                               Name{"SAI_PORT_STAT_PAUSE_TX_PKTS", pause_out},
+                               Name{"SAI_PORT_STAT_PFC_#_RX_PKTS", pause_in},
+                               Name{"SAI_PORT_STAT_PFC_#_TX_PKTS", pause_out},
+                               Name{"SAI_PORT_STAT_ECN_MARKED_PACKETS", ecn_marked},
+                               Name{"SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES", fec_corrected},
+                               Name{"SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", fec_uncorrectable},
+                               Name{"SAI_PORT_STAT_IF_IN_FEC_CORRECTED_BITS", fec_bits},
+                               Name{"SAI_PORT_STAT_IF_IN_FEC_SYMBOL_ERRORS", symbol_errors},
+                               Name{"SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S#", fec_bin}};
 /// utilities_common/portstat of sonic-net/sonic-utilities.
-constexpr std::array kPortstatNames{Name{"RX_OK", {frames_in}},
-                                    Name{"TX_OK", {frames_out}},
-                                    Name{"RX_ERR", {errors_in}},
-                                    Name{"TX_ERR", {errors_out}},
-                                    Name{"RX_DRP", {discards_in}},
-                                    Name{"TX_DRP", {discards_out}},
-                                    Name{"FEC_CORR", {fec_corrected}},
-                                    Name{"FEC_UNCORR", {fec_uncorrectable}},
-                                    Name{"FEC_SYMBOL_ERR", {symbol_errors}}};
-/// `nv show interface`, `link stats` and `link phy-detail` of Cumulus Linux 5.
-constexpr std::array kNvueNames{Name{"in-pkts", {frames_in}},
-                                Name{"out-pkts", {frames_out}},
-                                Name{"in-bytes", {bytes_in}},
-                                Name{"out-bytes", {bytes_out}},
-                                Name{"in-errors", {errors_in}},
-                                Name{"out-errors", {errors_out}},
-                                Name{"in-drops", {discards_in}},
-                                Name{"out-drops", {discards_out}},
-                                Name{"carrier-transitions", {link_events}},
-                                Name{"symbol-errors", {symbol_errors}},
-                                Name{"fec-blocks-corrected", {fec_corrected}},
-                                Name{"fec-blocks-uncorrectable", {fec_uncorrectable}}};
+constexpr std::array kPortstatNames{Name{"RX_OK", frames_in},
+                                    Name{"TX_OK", frames_out},
+                                    Name{"RX_ERR", errors_in},
+                                    Name{"TX_ERR", errors_out},
+                                    Name{"RX_DRP", discards_in},
+                                    Name{"TX_DRP", discards_out},
+                                    Name{"FEC_CORR", fec_corrected},
+                                    Name{"FEC_UNCORR", fec_uncorrectable},
+                                    Name{"FEC_SYMBOL_ERR", symbol_errors}};
+/// `nv show interface`, `link stats` and `link phy-detail` (from 5.15 on `link phy health`) of Cumulus
+/// Linux 5.
+constexpr std::array kNvueNames{Name{"in-pkts", frames_in},
+                                Name{"out-pkts", frames_out},
+                                Name{"in-bytes", bytes_in},
+                                Name{"out-bytes", bytes_out},
+                                Name{"in-errors", errors_in},
+                                Name{"out-errors", errors_out},
+                                Name{"in-drops", discards_in},
+                                Name{"out-drops", discards_out},
+                                Name{"carrier-transitions", link_events},
+                                Name{"symbol-errors", symbol_errors},
+                                Name{"phy-raw-errors-lane#", symbol_errors},
+                                Name{"rs-num-corr-err-bin#", fec_bin},
+                                Name{"fec-blocks-corrected", fec_corrected},
+                                Name{"fec-blocks-uncorrectable", fec_uncorrectable}};
 
 using Names = std::span<const Name>;
+using Counts = std::map<CounterKey, std::uint64_t>;
 
 std::optional<CounterKey> ours(Names names, std::string_view theirs) {
-  const auto found = std::ranges::find(names, theirs, &Name::theirs);
-  if (found != names.end()) return found->ours;
-  if (!theirs.starts_with(kBins)) return std::nullopt;
-  return parse_counter_key(fmt::format("fec_bin.{}", theirs.substr(kBins.size())));
+  for (const Name& one : names)
+    if (const auto key = key_by_pattern(one.theirs, one.ours, theirs)) return key;
+  return std::nullopt;
+}
+
+/// What a program prints beside its JSON: portstat has lines before it (over which time it has its rates) and
+/// behind it (a reminder of internal links). Lines before the first that begins a document and behind the
+/// last that may end one are left out.
+std::string_view document_in(std::string_view text) {
+  const auto begins = [](std::string_view line) {
+    const auto first = line.find_first_not_of(" \t\r");
+    return first != line.npos && (line[first] == '{' || line[first] == '[');
+  };
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    if (begins(line)) break;
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  while (!text.empty()) {
+    const auto end = text.rfind('\n');
+    const auto line = end == text.npos ? text : text.substr(end);
+    if (line.find_first_of("]}") != line.npos || line.size() == text.size()) break;
+    text.remove_suffix(line.size());
+  }
+  return text;
 }
 
 /// Numbers stand as such, as text, and as text with a comma at each thousand; N/A is none.
@@ -163,25 +195,28 @@ class SwitchReader {
     return {};
   }
 
-  Result<void> read_values(Names names, const std::string& port, const json& values) {
-    std::optional<PortId> place;
+  Counts counts_in(Names names, const std::string& port, const json& values) {
+    Counts counts;
     for (const auto& [name, value] : values.items()) {
       const auto key = ours(names, name);
       if (!key) continue;
-      const auto count = count_in(value);
-      if (!count) {
-        if (!(value.is_string() && value == "N/A"))
-          into_.refused.add(fmt::format("{} {}: {} is no count", node_, port, name));
-        continue;
-      }
-      if (!place) {
-        const auto found = port_named(fabric_, node_, port);
-        if (!found) return into_.unplaced.add(found.error().message), Result<void>();
-        place = *found;
-      }
-      CounterSeries& series = into_.at(*place, *key, source_);
+      if (const auto count = count_in(value))
+        counts[*key] += *count;
+      else if (!(value.is_string() && value == "N/A"))
+        into_.refused.add(fmt::format("{} {}: {} is no count", node_, port, name));
+    }
+    return counts;
+  }
+
+  Result<void> read_values(Names names, const std::string& port, const json& values) {
+    const auto counts = counts_in(names, port, values);
+    if (counts.empty()) return {};
+    const auto place = port_named(fabric_, node_, port);
+    if (!place) return into_.unplaced.add(place.error().message), Result<void>();
+    for (const auto& [key, count] : counts) {
+      CounterSeries& series = into_.at(*place, key, source_);
       series.exporter = exporter_;
-      WEFT_TRY_VOID(into_.add(series, {at_, *count, 0}));
+      WEFT_TRY_VOID(into_.add(series, {at_, count, 0}));
       ++used_;
     }
     return {};
@@ -204,8 +239,8 @@ Result<SwitchForm> read_switch_text(const Fabric& fabric, std::string_view text,
     return SwitchForm::weft;
   }
   const auto what = outside_text(name);
-  if (const auto first = text.find_first_not_of(" \t\r\n");
-      first == text.npos || !(text[first] == '{' || text[first] == '['))
+  text = document_in(text);
+  if (text.empty())
     return fail(ErrorKind::invalid_input,
                 "{}: no counters of a RoCE fabric: expected weft.counters/1, or JSON of a switch "
                 "(COUNTERS_DB, portstat, NVUE)",

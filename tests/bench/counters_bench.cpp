@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
                                             {"pauses", weft::bench::counters::measure_pauses},
                                             {"repair", weft::bench::counters::measure_repair},
                                             {"tail", weft::bench::counters::measure_tails},
+                                            {"captured", weft::bench::counters::measure_captured},
                                             {"server", weft::bench::counters::measure_server}};
   return weft::bench::run_pieces("counters", kPieces, argc, argv);
 }

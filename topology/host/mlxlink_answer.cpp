@@ -69,6 +69,19 @@ void take_count(const Section& section, const char* key, const char* name, Named
   if (const auto count = parse_whole_number<std::uint64_t>(text_of(section, key))) into.emplace(name, *count);
 }
 
+/// {"Bin 3": {"values": ["[3]", "177"]}}: how many codewords had so many symbols corrected; a bin of several
+/// numbers ("[4:7]") is left out.
+void take_bins(const Section& histogram, NamedCounts& into) {
+  for (const auto& [name, bin] : histogram.items()) {
+    const auto values = bin.is_object() ? lanes_of(histogram, name.c_str()) : std::vector<std::string>();
+    if (!name.starts_with("Bin ") || values.size() != 2 || values[0].size() < 3) continue;
+    const auto number = parse_whole_number<unsigned>(values[0].substr(1, values[0].size() - 2));
+    const auto count = parse_whole_number<std::uint64_t>(values[1]);
+    if (number && count && values[0] == fmt::format("[{}]", *number))
+      into.emplace(fmt::format("mlxlink_fec_bin{}", *number), *count);
+  }
+}
+
 /// Of dBm. -40, or as ethtool writes it -inf, is what a module without light says.
 std::optional<double> milliwatts(const std::string& text) {
   if (text == "-inf" || text == "-Inf") return 0;
@@ -130,6 +143,9 @@ Result<MlxlinkAnswer> read_mlxlink(std::string_view text) {
       if (const auto count = parse_whole_number<std::uint64_t>(lanes[i]))
         answer.counts.emplace(fmt::format("mlxlink_raw_errors_lane{}", i), *count);
   }
+  if (const auto histogram = output.find("Histogram of FEC Errors");
+      histogram != output.end() && histogram->is_object())
+    take_bins(*histogram, answer.counts);
   if (const auto module = output.find("Module Info"); module != output.end() && module->is_object())
     answer.module = module_of(*module);
   return answer;

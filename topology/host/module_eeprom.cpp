@@ -65,6 +65,10 @@ std::optional<double> measured(std::uint16_t raw, double unit, bool is_told) {
   return raw == 0 && !is_told ? std::nullopt : std::optional(raw * unit);
 }
 
+std::optional<double> measured_celsius(ByteSpan bytes, std::size_t at, bool is_told) {
+  return load_be16(bytes, at) == 0 && !is_told ? std::nullopt : std::optional(temperature(bytes, at));
+}
+
 void take_identity(const Upper& page, bool is_whole, std::size_t vendor, std::size_t part, std::size_t serial,
                    ModuleState& into) {
   into.wrong_checksum = !is_whole;
@@ -83,7 +87,7 @@ void read_sff8636(ByteSpan lower, const Upper& page, ModuleState& into) {
   into.copper = page.u8(147) >> 4 >= 0xA;
   into.aoc = !into.copper && page.u8(130) == 0x23;
   const std::uint8_t monitored = page.u8(220);
-  if (load_be16(lower, 22) != 0 || (monitored & 0x20) != 0) into.celsius = temperature(lower, 22);
+  into.celsius = measured_celsius(lower, 22, (monitored & 0x20) != 0);
   into.volts = measured(load_be16(lower, 26), kVolt, (monitored & 0x10) != 0);
   if (into.copper) return;
   const bool sends =
@@ -152,9 +156,9 @@ std::uint32_t media_lanes(ByteSpan lower, const Upper& page, const Upper& advert
 
 /// CMIS: lower memory 2 (bit 7: no pages but 00h), 14 (temperature), 16 (supply), 85 (media: 3 passive
 /// copper, 4 active cable); page 00h 129, 148, 166, 212 (technology: 0Ah to 0Fh copper), 222 (sum of 128 to
-/// 221); page 01h 142 (bit 6: versatile diagnostics), 159, 160 (monitors: bit 0 bias, 1 sent, 2 received
-/// power, bits 4 and 3 the factor of the bias); page 11h 154, 170, 186 (sent power, bias, received power of
-/// eight lanes).
+/// 221); page 01h 142 (bit 6: versatile diagnostics), 159 (where it cannot be read: what is not zero), 160
+/// (monitors: bit 0 bias, 1 sent, 2 received power, bits 4 and 3 the factor of the bias); page 11h 154, 170,
+/// 186 (sent power, bias, received power of eight lanes).
 void read_cmis(const ReadHalfPage& read, ByteSpan lower, const Upper& page, std::uint8_t of_form,
                ModuleState& into) {
   take_identity(page, page.sums_to(128, 221, 222), 129, 148, 166, into);
@@ -164,7 +168,11 @@ void read_cmis(const ReadHalfPage& read, ByteSpan lower, const Upper& page, std:
   const bool is_flat = (load_u8(lower, 2) & 0x80) != 0;
   if (is_flat) return;  // CMIS 5.2, 8.2: such a module has no monitors
   const auto told = half_page(read, {0x01, kHalfPage});
-  if (!told) return;
+  if (!told) {
+    into.celsius = measured_celsius(lower, 14, false);
+    into.volts = measured(load_be16(lower, 16), kVolt, false);
+    return;
+  }
   const Upper advertised{*told};
   if ((advertised.u8(159) & 1) != 0) into.celsius = temperature(lower, 14);
   if ((advertised.u8(159) & 2) != 0) into.volts = load_be16(lower, 16) * kVolt;
@@ -216,9 +224,10 @@ class SfpReadings {
   bool is_calibrated_;
 };
 
-/// SFF-8472. A0h: 2 (connector: 21h copper, 23h none that separates), 8 (bits 2 and 3: a copper cable), 20,
-/// 40, 68, 63 (sum of 0 to 62), 92 (bit 6 diagnostics, bit 4: to be calibrated). A2h: 96 (temperature), 98
-/// (supply), 100 (bias), 102, 104 (power sent, received), 95 (sum of 0 to 94).
+/// SFF-8472. A0h: 2 (connector: 21h copper, 22h RJ45, 23h none that separates), 6 (bit 3: 1000BASE-T), 8
+/// (bits 2 and 3: a copper cable), 20, 40, 68, 63 (sum of 0 to 62), 92 (bit 6 diagnostics, bit 4: to be
+/// calibrated). A2h: 96 (temperature), 98 (supply), 100 (bias), 102, 104 (power sent, received), 95 (sum of 0
+/// to 94).
 void read_sff8472(const ReadHalfPage& read, const Bytes128& lower, ModuleState& into) {
   const auto sum_of = [](const Bytes128& bytes, std::size_t count) {
     std::uint8_t sum = 0;
@@ -228,7 +237,8 @@ void read_sff8472(const ReadHalfPage& read, const Bytes128& lower, ModuleState& 
   // `Upper` counts from 128.
   take_identity(Upper{lower}, sum_of(lower, 63) == load_u8(lower, 63), 128 + 20, 128 + 40, 128 + 68, into);
   const std::uint8_t connector = load_u8(lower, 2), diagnostics = load_u8(lower, 92);
-  into.copper = connector == 0x21 || (load_u8(lower, 8) & 0x0C) != 0;
+  into.copper = connector == 0x21 || connector == 0x22 || (load_u8(lower, 6) & 0x08) != 0 ||
+                (load_u8(lower, 8) & 0x0C) != 0;
   into.aoc = !into.copper && connector == 0x23;
   if ((diagnostics & 0x40) == 0) return;
   const auto measured = half_page(read, {.i2c = 0x51});

@@ -22,6 +22,8 @@ void measure_repair(Figures& figures);
 /// Histograms (of up to an hour at 400 Gb/s) of errors that come alone, in bursts and as both: whether the
 /// range of the forecast holds the true share of codewords that are not repaired.
 void measure_tails(Figures& figures);
+/// What real devices said and their owners published: how many of its fields are read right, and which not.
+void measure_captured(Figures& figures);
 /// Ten metrics of 147,456 ports out of a real Prometheus on loopback, by the clock; some four minutes, most
 /// of which it takes to give the server its data.
 void measure_server(Figures& figures);

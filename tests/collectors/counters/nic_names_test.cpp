@@ -52,6 +52,20 @@ TEST(NicNames, FramesOfIceAreASum) {
   EXPECT_EQ(value(reading, {frames_in}), 8u);
 }
 
+TEST(NicNames, OfTwoThatTellThePausesOfAPortOneStands) {
+  NicReading reading{.interface = "eth0", .driver = "mlx5_core"};
+  reading.driver_counters = {{"rx_pause_ctrl_phy", 9}, {"rx_global_pause", 7}, {"tx_pause_ctrl_phy", 5}};
+  EXPECT_EQ(value(reading, {pause_in}), 7u);
+  EXPECT_EQ(value(reading, {pause_out}), 5u);
+}
+
+TEST(NicNames, FramesThatIceDropsAreThoseOfRingsAndOfThePort) {
+  NicReading reading{.interface = "eth0", .driver = "ice"};
+  reading.driver_counters = {{"rx_dropped", 5}, {"rx_dropped.nic", 2}};
+  reading.kernel = {{"rx_dropped", 5}};
+  EXPECT_EQ(value(reading, {discards_in}), 7u);
+}
+
 TEST(NicNames, BinsThatAreCompleteSumToTheCodewords) {
   NicReading reading{.interface = "eth0"};
   reading.kernel = {

@@ -39,7 +39,7 @@ TEST(SwitchText, OfSonicsDatabaseFindsPortsByTheirObjects) {
   EXPECT_EQ(got->values,
             (std::map<std::string, std::uint64_t>{
                 {"leaf1/p1 frames_in", 41}, {"leaf1/p1 fec_uncorrectable", 3}, {"leaf1/p1 fec_bin.7", 2}}));
-  EXPECT_EQ(got->refused, 1U) << "p2 has no counters";
+  EXPECT_EQ(got->refused, 2U) << "p2 has no counters, and x is no count";
   EXPECT_EQ(got->unplaced, 1U) << "p9 is no port";
 }
 
@@ -48,6 +48,32 @@ TEST(SwitchText, OfADumpOfSonicsDatabaseHasAnotherLevel) {
     "COUNTERS:oid:0x1": {"type": "hash", "value": {"SAI_PORT_STAT_IF_IN_UCAST_PKTS": "41"}}})");
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->values.at("leaf1/p1 frames_in"), 41U);
+}
+
+TEST(SwitchText, FramesOfSonicAreThoseToOneAndToMany) {
+  const auto got = read(R"({"COUNTERS_PORT_NAME_MAP": {"p1": "oid:0x1"}, "COUNTERS:oid:0x1": {
+      "SAI_PORT_STAT_IF_IN_UCAST_PKTS": "5", "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS": "2",
+      "SAI_PORT_STAT_IF_OUT_UCAST_PKTS": "3", "SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS": "N/A",
+      "SAI_PORT_STAT_PFC_3_RX_PKTS": "4", "SAI_PORT_STAT_PFC_8_RX_PKTS": "4"}})");
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->values,
+            (std::map<std::string, std::uint64_t>{
+                {"leaf1/p1 frames_in", 7}, {"leaf1/p1 frames_out", 3}, {"leaf1/p1 pause_in.3", 4}}));
+}
+
+TEST(SwitchText, OfPortstatStandsAmongLinesOfItsOwn) {
+  // The lines are those of sonic-net/sonic-utilities, pull request 4088, and sonic-buildimage, issue 15439.
+  const std::string answer = "{\n    \"p1\": {\n        \"RX_OK\": \"3\"\n    }\n}\n";
+  const std::string before = "The rates are calculated within 3 seconds period\n";
+  const std::string behind =
+      "\nReminder: Please execute 'show interface counters -d all' to include internal links\n\n";
+  for (const auto& text : {before + answer, answer + behind, before + answer + behind}) {
+    const auto got = read(text);
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(got->values.at("leaf1/p1 frames_in"), 3U);
+  }
+  EXPECT_FALSE(read(before)) << "no document";
+  EXPECT_FALSE(read(answer.substr(0, answer.size() - 3) + behind)) << "cut off";
 }
 
 TEST(SwitchText, OfPortstatHasThousandsAndNothingAtAll) {

@@ -3,65 +3,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/ethtool_netlink.h>
-#include <linux/genetlink.h>
 #include <linux/if_link.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <span>
 #include <vector>
+
+#include "tests/fakes/netlink_bytes.hpp"
 
 namespace weft::host {
 namespace {
 
+using fakes::generic_netlink;
+using fakes::NetlinkBytes;
 using ::testing::IsEmpty;
-
-/// Messages as the kernel builds them, piece by piece.
-class NetlinkBytes {
- public:
-  template <class T>
-  NetlinkBytes& value(const T& what) {
-    return append(std::as_bytes(std::span(&what, 1)));
-  }
-  template <class T>
-  NetlinkBytes& attribute(int type, const T& what) {
-    return raw(type, std::as_bytes(std::span(&what, 1)));
-  }
-  NetlinkBytes& nest(int type, const NetlinkBytes& inner) { return raw(type | NLA_F_NESTED, inner.bytes_); }
-  /// All of it behind a header.
-  std::vector<std::byte> message(std::uint16_t type) const {
-    NetlinkBytes whole;
-    whole.value(nlmsghdr{static_cast<std::uint32_t>(NLMSG_HDRLEN + bytes_.size()), type, 0, 0, 0})
-        .append(bytes_);
-    return whole.bytes_;
-  }
-
- private:
-  NetlinkBytes& raw(int type, ByteSpan payload) {
-    value(nlattr{static_cast<std::uint16_t>(NLA_HDRLEN + payload.size()), static_cast<std::uint16_t>(type)});
-    return append(payload);
-  }
-  NetlinkBytes& append(ByteSpan what) {
-    bytes_.insert(bytes_.end(), what.begin(), what.end());
-    bytes_.resize(NLMSG_ALIGN(bytes_.size()));
-    return *this;
-  }
-  std::vector<std::byte> bytes_;
-};
 
 constexpr std::uint16_t kFamily = 0x20;
 
-NetlinkBytes generic(std::uint8_t command) {
-  NetlinkBytes bytes;
-  bytes.value(genlmsghdr{command, 1, 0});
-  return bytes;
-}
-
 TEST(EthtoolAnswers, FecSaysItsModeBlocksBitsAndBins) {
-  NetlinkBytes bin, other, statistics, answer = generic(ETHTOOL_MSG_FEC_GET_REPLY);
+  NetlinkBytes bin, other, statistics, answer = generic_netlink(ETHTOOL_MSG_FEC_GET_REPLY);
   bin.attribute(2, std::uint32_t{0}).attribute(3, std::uint32_t{0}).attribute(4, std::uint64_t{900});
   other.attribute(2, std::uint32_t{1}).attribute(3, std::uint32_t{3}).attribute(4, std::uint32_t{5});
   statistics.attribute(ETHTOOL_A_FEC_STAT_CORRECTED, std::uint64_t{5})
@@ -90,7 +52,7 @@ TEST(EthtoolAnswers, StatisticsAreThoseOfTheirGroup) {
     group.attribute(ETHTOOL_A_STATS_GRP_ID, number).nest(ETHTOOL_A_STATS_GRP_STAT, one);
     return group;
   };
-  auto answer = generic(ETHTOOL_MSG_STATS_GET_REPLY);
+  auto answer = generic_netlink(ETHTOOL_MSG_STATS_GET_REPLY);
   answer.nest(ETHTOOL_A_STATS_GRP, group_of(ETHTOOL_STATS_ETH_MAC, ETHTOOL_A_STATS_ETH_MAC_6_FCS_ERR, 7))
       .nest(ETHTOOL_A_STATS_GRP, group_of(ETHTOOL_STATS_RMON, ETHTOOL_A_STATS_RMON_JABBER, 8))
       .nest(ETHTOOL_A_STATS_GRP, group_of(ETHTOOL_STATS_ETH_PHY, ETHTOOL_A_STATS_ETH_PHY_5_SYM_ERR, 9));
@@ -113,7 +75,7 @@ TEST(EthtoolAnswers, ARefusalSaysWhatIsMissing) {
 }
 
 TEST(EthtoolAnswers, AnAnswerToAnotherQuestionOrCutOffIsNone) {
-  auto pause = generic(ETHTOOL_MSG_PAUSE_GET_REPLY);
+  auto pause = generic_netlink(ETHTOOL_MSG_PAUSE_GET_REPLY);
   EXPECT_FALSE(decode_fec(pause.message(kFamily)));
   EXPECT_TRUE(decode_pause(pause.message(kFamily)));
   auto bytes = pause.message(kFamily);

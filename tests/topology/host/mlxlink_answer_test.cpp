@@ -80,5 +80,14 @@ TEST(MlxlinkAnswer, AnythingElseIsAnError) {
     EXPECT_FALSE(read_mlxlink(text)) << text;
 }
 
+TEST(MlxlinkAnswer, AHistogramIsReadWhereItIsToldByOneNumberABin) {
+  const auto got = read_mlxlink(R"({"result":{"output":{"Histogram of FEC Errors":{
+      "Header":{"values":["Range","Occurrences"]}, "Bin 0":{"values":["[0]","900"]},
+      "Bin 1":{"values":["[1:3]","5"]}, "Bin 2":{"values":["[]","5"]}, "Bin 3":{"values":["[4]","many"]},
+      "Bin 4":{"values":["[5]"]}, "Bin 5":7, "Bin 6":{"values":["[06]","1"]}}}}})");
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->counts, (NamedCounts{{"mlxlink_fec_bin0", 900}}));
+}
+
 }  // namespace
 }  // namespace weft::host

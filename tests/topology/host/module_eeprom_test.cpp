@@ -153,6 +153,12 @@ TEST(ModuleEeprom, PagesThatCannotBeReadLeaveTheirValuesAbsent) {
   EXPECT_THAT(state.diagnostics, IsEmpty());
   module.put(module.lower, 2, 0x8000);
   EXPECT_FALSE(state_of(module).celsius) << "a flat memory has no monitors";
+  FakeModule first = osfp();
+  first.upper.erase(0x01);
+  EXPECT_NEAR(state_of(first).celsius.value(), 47.25, 1e-9) << "it is in the lower memory";
+  EXPECT_NEAR(state_of(first).volts.value(), 3.3, 1e-9);
+  first.put(first.lower, 14, 0);
+  EXPECT_FALSE(state_of(first).celsius) << "nothing says that it is measured";
 }
 
 void put_sum(std::vector<std::byte>& bytes, std::size_t count) {
@@ -222,6 +228,13 @@ TEST(ModuleEeprom, AnSfpOfCopperOrWithoutDiagnosticsHasNoLight) {
   put_sum(copper.lower, 63);
   EXPECT_TRUE(state_of(copper).copper);
   EXPECT_THAT(state_of(copper).lanes, IsEmpty());
+  for (const auto& [at, value] : {std::pair(2, 0x22), std::pair(6, 0x08)}) {  // RJ45; 1000BASE-T
+    FakeModule twisted = sfp28();
+    twisted.lower[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
+    put_sum(twisted.lower, 63);
+    EXPECT_TRUE(state_of(twisted).copper) << at;
+    EXPECT_THAT(state_of(twisted).lanes, IsEmpty());
+  }
   FakeModule plain = sfp28();
   plain.diagnostics.clear();
   EXPECT_THAT(state_of(plain).lanes, IsEmpty());
