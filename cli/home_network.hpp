@@ -14,7 +14,7 @@ namespace weft::cli {
 /// os::NamespaceVisit: a process that entered an ordinary user's lab has no right to.
 class HomeNetwork {
  public:
-  HomeNetwork() : file_(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) {}
+  HomeNetwork() : file_(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {}
   ~HomeNetwork() {
     if (file_ >= 0) close(file_);
   }

@@ -136,9 +136,8 @@ class SweepCounters {
     if (!source_.is_there()) return;
     if (!is_read_) at_home([&] { say(source_.read(fabric, table_)); });
     for (ChannelCount& count : counted(fabric, table_)) sweep.note(std::move(count));
-    // Of the time of the sweep alone: what others sent before explains nothing of it.
-    const auto pauses = counters::port_pauses(fabric, table_, os::wall_now() - began_ + kScrape);
-    if (pauses.to < began_ - kScrape) return;
+    if (is_read_) return;  // before the sweep: pauses of that time explain nothing of it
+    const auto pauses = counters::port_pauses(fabric, table_, os::wall_now() - began_ + kScrape, began_);
     for (ChannelEvidence& sign : counters::paused_channels(fabric, pauses)) sweep.note(std::move(sign));
   }
 

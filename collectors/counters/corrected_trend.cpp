@@ -11,7 +11,6 @@
 #include <numbers>
 #include <set>
 #include <tuple>
-#include <tuple>
 
 #include "topology/base/instant.hpp"
 #include "topology/base/outside_text.hpp"
@@ -237,7 +236,7 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
     const auto module = table.modules.find(port);
     return module == table.modules.end() ? std::string() : module->second.state.part;
   };
-  std::set<PortId> told;
+  std::set<PortId> told, peers;
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
     const PortId port = of_port.front().port;
     const std::uint32_t source = of_port.front().source;
@@ -249,6 +248,7 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
     if (!trend) return;
     told.insert(port);
     found.trends.push_back({port, source, *trend, 0, fec_tail(bins_of(of_port))});
+    if (!peers.insert(port).second) return;  // of another source
     levels[group(port, "")].push_back(trend->now);
     if (const auto part = part_of(port); !part.empty()) levels[group(port, part)].push_back(trend->now);
   });

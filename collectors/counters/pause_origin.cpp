@@ -13,6 +13,7 @@ namespace {
 
 /// A port that stood far less than the one behind it does not explain it: pauses grow against the traffic.
 constexpr double kMinShare = 0.02;
+constexpr std::size_t kMaxNamed = 8;       // ports of a ring
 constexpr std::size_t kMaxStopped = 4096;  // those with most pause frames: time and memory grow by its square
 
 /// A direction of a cable that stood: its sender was told to wait by its receiver.
@@ -76,8 +77,10 @@ std::string who_began(const Fabric& fabric, const PauseOrigin& one) {
       break;
   }
   std::string who = "switches stop each other in a ring:";
-  for (const PortId port : one.ports) who += " " + fabric.name_of(port);
-  return who;
+  for (std::size_t i = 0; i < std::min(one.ports.size(), kMaxNamed); ++i)
+    who += " " + fabric.name_of(one.ports[i]);
+  return one.ports.size() > kMaxNamed ? fmt::format("{} and {} more", who, one.ports.size() - kMaxNamed)
+                                      : who;
 }
 
 bool is_pause(PortCounter counter) {
@@ -132,7 +135,7 @@ std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const Por
   return origins;
 }
 
-PortPauses port_pauses(const Fabric& fabric, CounterTable& table, Nanoseconds together) {
+PortPauses port_pauses(const Fabric& fabric, CounterTable& table, Nanoseconds together, Nanoseconds since) {
   PortPauses found;
   // The clock of a source may be wrong: an hour back from its own newest reading.
   std::map<std::uint32_t, Nanoseconds> newest;
@@ -140,13 +143,14 @@ PortPauses port_pauses(const Fabric& fabric, CounterTable& table, Nanoseconds to
     if (is_pause(one.key.counter))
       for (const CounterPoint& point : one.points)
         newest[one.source] = std::max(newest[one.source], point.at);
+  std::erase_if(newest, [since](const auto& one) { return one.second < since; });
   for (const auto& [source, at] : newest) found.to = std::max(found.to, at);
   found.from = found.to;
   std::map<std::optional<std::uint8_t>, std::map<PortId, PortPause>> all;
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
     for (const SeriesHistory& one : of_port) {
-      if (!is_pause(one.key.counter)) continue;
-      const Nanoseconds to = newest[one.source];
+      if (!is_pause(one.key.counter) || !newest.contains(one.source)) continue;
+      const Nanoseconds to = newest.at(one.source);
       const auto grown = growth(one, to - together, to);
       if (!grown) continue;
       found.from = std::min(found.from, grown->from);
@@ -163,19 +167,14 @@ PortPauses port_pauses(const Fabric& fabric, CounterTable& table, Nanoseconds to
 std::vector<ChannelEvidence> paused_channels(const Fabric& fabric, const PortPauses& pauses) {
   std::map<ChannelId, ChannelEvidence> found;
   for (const auto& [priority, ports] : pauses.by_priority)
-    for (const PauseOrigin& one : pause_origins(fabric, ports))
-      for (const PortId port : one.stopped) {
-        const auto channel = fabric.channel_from(port);
-        if (!channel) continue;
-        found.try_emplace(
-            *channel, ChannelEvidence{
-                          .channel = *channel,
-                          .cause = Cause::congestion,
-                          .log_ratio = 0,
-                          .text = fmt::format("{} stood because of pause frames{}: {}", fabric.name_of(port),
-                                              priority ? fmt::format(" of priority {}", *priority) : "",
-                                              who_began(fabric, one))});
-      }
+    for (const PauseOrigin& one : pause_origins(fabric, ports)) {
+      const auto why =
+          fmt::format("pause frames{} stopped its sender: {}; a cable that is slow as well looks the same",
+                      priority ? fmt::format(" of priority {}", *priority) : "", who_began(fabric, one));
+      for (const PortId port : one.stopped)
+        if (const auto channel = fabric.channel_from(port))
+          found.try_emplace(*channel, ChannelEvidence{*channel, Cause::congestion, 0, why});
+    }
   std::vector<ChannelEvidence> all;
   for (auto& [channel, evidence] : found) all.push_back(std::move(evidence));
   return all;

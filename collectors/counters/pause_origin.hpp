@@ -47,15 +47,16 @@ std::vector<PauseOrigin> pause_origins(const Fabric& fabric, std::span<const Por
 /// Pauses that lie further apart have nothing to do with each other.
 inline constexpr Nanoseconds kPausesTogether = std::chrono::hours(1);
 struct PortPauses {
-  Nanoseconds from{}, to{};  // of the windows that count: those of the last hour of what each source read
+  Nanoseconds from{}, to{};  // of the windows that count: back from the newest reading of each source
   /// By priority (absent: all together) what each port received and sent.
   std::map<std::optional<std::uint8_t>, std::vector<PortPause>> by_priority;
 };
-/// The table is sorted. `together`: how far back from the newest reading of each source.
-PortPauses port_pauses(const Fabric& fabric, CounterTable& table, Nanoseconds together = kPausesTogether);
+/// The table is sorted. What sources whose newest reading is older than `since` told is left out.
+PortPauses port_pauses(const Fabric& fabric, CounterTable& table, Nanoseconds together = kPausesTogether,
+                       Nanoseconds since = {});
 
-/// Of each channel whose sender stood because of pauses: who began, as a sign of congestion that is none of a
-/// fault (its ratio is 0). What is slow or late there owes it to them.
+/// Of each channel whose sender stood because of pauses: who began, as a sign of congestion with a ratio of
+/// 0: beside a finding it is evidence, alone it is none of a fault.
 std::vector<ChannelEvidence> paused_channels(const Fabric& fabric, const PortPauses& pauses);
 
 /// Who began, in words, with the frames sent and how many ports stood; an entry each, sorted as they are.

@@ -187,7 +187,7 @@ Assessment assess(const Fabric& fabric, const Observations& observations, const 
   Report report(fabric);
   for (const HostEvidence& evidence : observations.hosts) report.add(evidence);
   for (const ChannelEvidence& sign : observations.channels)
-    if (sign.cause == Cause::congestion) report.note_stopped(sign.channel, sign.text);
+    if (sign.cause == Cause::congestion && sign.log_ratio == 0) report.note_stopped(sign.channel, sign.text);
   report_counts(fabric, observations, counting, tolerance, report);
   const auto is_corrupt = [](const Observation& probe) { return probe.corrupt > 0; };
   counting.what = Counted::corruption;

@@ -1,6 +1,7 @@
 #include "probes/diagnosis/report.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "topology/model/fabric.hpp"
 
@@ -143,17 +144,20 @@ void Report::add_set(Found& found) {
   if (std::ranges::none_of(diagnosis_.sets, is_same)) diagnosis_.sets.push_back(std::move(set));
 }
 
-void Report::explain_by_pauses(Found& found) const {
-  if ((found.cause != Cause::rate && found.cause != Cause::delay) || found.channels.empty() ||
-      !std::ranges::all_of(found.channels, [this](ChannelId channel) { return stopped_.contains(channel); }))
+void Report::note_pauses(Found& found) const {
+  if (stopped_.empty() ||
+      (found.cause != Cause::rate && found.cause != Cause::delay && found.cause != Cause::congestion))
     return;
-  if (found.cause == Cause::delay) found.estimate.reset();  // congestion has a share
-  found.cause = Cause::congestion;
-  found.evidence.push_back(stopped_.at(found.channels.front()));
+  std::vector<ChannelId> all = found.channels;
+  for (const auto& alternative : found.alternatives) append(all, alternative);
+  std::set<std::string> told;
+  for (const ChannelId channel : all)
+    if (const auto at = stopped_.find(channel); at != stopped_.end() && told.insert(at->second).second)
+      found.evidence.push_back(at->second);
 }
 
 void Report::add(Found found) {
-  explain_by_pauses(found);
+  note_pauses(found);
   if (found.estimate) {  // bounds come from a search of their own
     found.estimate->low = std::min(found.estimate->low, found.estimate->value);
     found.estimate->high = std::max(found.estimate->high, found.estimate->value);

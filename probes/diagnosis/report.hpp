@@ -46,9 +46,10 @@ class Report {
   explicit Report(const Fabric& fabric) : fabric_(fabric) {}
 
   void add(Found found);
-  /// What is slow or late on such a channel is so because its sender is stopped, and no cable is to blame: a
-  /// finding of it that is added later is one of congestion, with that text.
-  void note_stopped(ChannelId channel, std::string text) { stopped_[channel] = std::move(text); }
+  /// Its sender is stopped by pause frames: what is found slow or late there from now on has that text as
+  /// evidence. It changes no verdict: how long the sender stood is not known, and a cable that is slow as
+  /// well looks the same.
+  void note_stopped(ChannelId channel, std::string text) { stopped_.emplace(channel, std::move(text)); }
   void add(const HostEvidence& evidence);
   void add(Hypothesis hypothesis) { hypotheses_.push_back(std::move(hypothesis)); }
   void add(FabricFinding finding) { diagnosis_.fabric.push_back(std::move(finding)); }
@@ -77,7 +78,7 @@ class Report {
 
  private:
   Verdict verdict_of_found(const Found& found) const;
-  void explain_by_pauses(Found& found) const;
+  void note_pauses(Found& found) const;
   void add_host(NodeId host, Found found);
   void add_link(Found found);
   void add_group(Found found);

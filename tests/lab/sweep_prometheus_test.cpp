@@ -85,6 +85,8 @@ class PrometheusLab : public ::testing::Test {
         user_->weft({"sweep", "--lab=" + user_->lab, "--load", "none", "--budget", "2s", "-o", "json"}));
   }
 
+  std::unique_ptr<LabUser> user_;
+
  private:
   struct Exporter {
     std::string name;
@@ -129,7 +131,6 @@ class PrometheusLab : public ::testing::Test {
   }
 
   std::uint16_t server_ = 0;
-  std::unique_ptr<LabUser> user_;
   std::vector<Exporter> exporters_;
   std::vector<os::ChildProcess> running_;
 };
