@@ -67,8 +67,7 @@ void take_module(const json& module, Fields& into) {
 Fields stated(const json& expected) {
   Fields fields;
   const json counts = expected.value("counters", json::object());
-  for (const auto& [name, value] : counts.items())
-    fields[name] = std::to_string(value.get<std::uint64_t>());
+  for (const auto& [name, value] : counts.items()) fields[name] = std::to_string(value.get<std::uint64_t>());
   if (expected.contains("fec")) fields["fec"] = expected["fec"].get<std::string>();
   take_module(expected.value("module", json::object()), fields);
   return fields;
