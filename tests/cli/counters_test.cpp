@@ -253,7 +253,9 @@ TEST(CountersDegrading, AsksAServerForRawSamplesOfThePast) {
 
 TEST(CountersDegrading, RefusesWhatMakesNoSense) {
   const ScratchFile fabric(kFabric);
-  EXPECT_THAT(call(counters_degrading_command, {"--fabric", fabric.path(), "--prometheus", "http://x"}).err,
+  EXPECT_THAT(call(counters_degrading_command,
+                   {"--fabric", fabric.path(), "--prometheus", "http://x", "--exporter", "snmp_exporter"})
+                  .err,
               HasSubstr("no metric of corrected errors is named"));
   for (const char* days : {"0", "61", "-1", "x"})
     EXPECT_EQ(call(counters_degrading_command, {"--fabric", fabric.path(), "--days", days}).status, 64)
