@@ -2,11 +2,16 @@
 
 #include <fcntl.h>
 #include <infiniband/umad.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -21,6 +26,7 @@ constexpr int kGsiQueueKey = static_cast<int>(0x80010000);  // IBTA vol. 1, 3.5.
 // Between 50 and 100 us by the kernel's usual timer slack; a window of 64 takes ibsim 200 us.
 constexpr auto kGather = std::chrono::microseconds(50);
 constexpr auto kSpin = std::chrono::microseconds(200);  // ten times a round trip over four switches
+constexpr std::chrono::seconds kMaxFull{10};
 constexpr int kPermissiveLid = 0xFFFF;
 constexpr int kNoManagement = -EOPNOTSUPP;  // libibumad's, where sysfs has no infiniband_mad
 constexpr const char* kLoadModule = "the kernel module ib_umad is not loaded (modprobe ib_umad)";
@@ -92,6 +98,26 @@ int open_port(const char* device, int port) {
   return opened == -EIO && errno != 0 ? -errno : opened;
 }
 
+/// The socket over which libumad2sim sends to ibsim, named after the process (IBSIM_SOCKNAME:inPID,
+/// abstract); -1: none.
+int simulator_socket() {
+  constexpr int kMaxFile = 1024;  // those from there on are the library's own devices
+  const char* name = std::getenv("IBSIM_SOCKNAME");
+  if (name == nullptr) return -1;
+  const std::string wanted = fmt::format("{}:in{}", name, getpid());
+  for (int file = 0; file < kMaxFile; ++file) {
+    sockaddr_un address{};
+    socklen_t size = sizeof address;
+    if (getsockname(file, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+        address.sun_family != AF_UNIX || size <= offsetof(sockaddr_un, sun_path) ||
+        address.sun_path[0] != '\0')
+      continue;
+    const std::size_t length = size - offsetof(sockaddr_un, sun_path) - 1;
+    if (wanted == std::string_view(address.sun_path + 1, strnlen(address.sun_path + 1, length))) return file;
+  }
+  return -1;
+}
+
 /// The methods a registration takes unasked: none but SEND of our own class.
 struct Methods {
   long mask[16 / sizeof(long)] = {};
@@ -137,6 +163,7 @@ class Umad : public mad::Mads {
     const auto mad_class = static_cast<mad::MadClass>(load_u8(packet.bytes, 1));
     if (!agents_.contains(mad_class))  // a vendor's: few ask that, so it is not registered beforehand
       if (const auto done = register_class(mad_class, false); !done) return done;
+    if (const auto room = await_room(); !room) return room;
     const auto agent = agents_.find(mad_class);
     std::memset(buffer_.data(), 0, buffer_.size());
     std::memcpy(umad_get_mad(buffer_.data()), packet.bytes.data(), mad::kMadSize);
@@ -168,6 +195,17 @@ class Umad : public mad::Mads {
   Nanoseconds now() override { return os::steady_now(); }
 
  private:
+  /// libumad2sim (ibsim 0.10) writes with its lock held, which its reader needs, and every poll(2) of the
+  /// process: where ibsim waits for that reader before it reads on, a write that blocks ends all of them.
+  /// ppoll(2) it leaves alone.
+  Result<void> await_room() const {
+    if (simulator_ < 0) return {};
+    pollfd room{.fd = simulator_, .events = POLLOUT, .revents = 0};
+    const timespec limit{.tv_sec = kMaxFull.count(), .tv_nsec = 0};
+    if (ppoll(&room, 1, &limit, nullptr) != 0) return {};
+    return fail(ErrorKind::absent, "ibsim has taken nothing that was sent for {} s", kMaxFull.count());
+  }
+
   Result<std::optional<mad::MadArrival>> receive_once(Nanoseconds at_most) {
     int length = static_cast<int>(mad::kMadSize);
     const int wait = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count());
@@ -193,6 +231,7 @@ class Umad : public mad::Mads {
 
   int port_;
   int manager_ = -1;  // the issm device
+  const int simulator_ = simulator_socket();
   std::vector<char> buffer_;
   Nanoseconds asked_{};  // when the last question left
   std::map<mad::MadClass, int> agents_;
