@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
 
 #include "tests/support/schema.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -88,6 +92,44 @@ TEST_F(InfinibandLabTest, AdaptersWithoutAnAgentTellOfTheLinksThatTheirRoutesAlo
     EXPECT_THAT(faulty.text, AnyOf(HasSubstr("leaf1--" + spine), HasSubstr(spine + "->leaf1")));
     EXPECT_EQ(lab.heal().status, 0);
   }
+}
+
+std::string file_text(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// A process of the lab whose command line has the word; 0: there is none.
+pid_t process_of(const std::string& lab, const std::string& word) {
+  for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+    const auto at = process.path();
+    if (file_text(at / "environ").find("IBSIM_SOCKNAME=weft-" + lab + "-") != std::string::npos &&
+        file_text(at / "cmdline").find(word) != std::string::npos)
+      return std::stoi(at.filename());
+  }
+  return 0;
+}
+
+/// What agents send has no room then, and no agent may fall silent for it, or die, nor a host be blamed.
+TEST_F(InfinibandLabTest, ASimulatorThatStandsForAWhileIsNoFaultOfAHostAndSilencesNobody) {
+  InfinibandLab lab("{routing: minhop, lmc: 1}");
+  ASSERT_EQ(lab.up.status, 0) << lab.up.text;
+  std::jthread stopping([name = lab.name()] {
+    for (int tries = 0; tries < 300 && process_of(name, "agent") == 0; ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    const pid_t simulator = process_of(name, "ibsim");
+    if (simulator == 0) return;
+    kill(simulator, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::seconds(14));
+    kill(simulator, SIGCONT);
+  });
+  const auto swept = lab.weft({"sweep", "--lab=" + lab.name(), "--budget", "8s"});
+  stopping.join();
+  EXPECT_EQ(swept.status, 3) << swept.text << swept.errors;
+  EXPECT_THAT(swept.text, AllOf(HasSubstr("ibsim has taken nothing"), Not(HasSubstr("silent")),
+                                Not(HasSubstr("its agent ended")), Not(HasSubstr("failed"))));
 }
 
 TEST_F(InfinibandLabTest, OfWhatLiesBeyondACutNothingIsSaid) {

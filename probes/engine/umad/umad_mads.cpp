@@ -203,7 +203,7 @@ class Umad : public mad::Mads {
     pollfd room{.fd = simulator_, .events = POLLOUT, .revents = 0};
     const timespec limit{.tv_sec = kMaxFull.count(), .tv_nsec = 0};
     if (ppoll(&room, 1, &limit, nullptr) != 0) return {};
-    return fail(ErrorKind::absent, "ibsim has taken nothing that was sent for {} s", kMaxFull.count());
+    return fail(ErrorKind::timeout, "ibsim has taken nothing that was sent for {} s", kMaxFull.count());
   }
 
   Result<std::optional<mad::MadArrival>> receive_once(Nanoseconds at_most) {
