@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -102,9 +101,7 @@ int open_port(const char* device, int port) {
 /// abstract); -1: none.
 int simulator_socket() {
   constexpr int kMaxFile = 1024;  // those from there on are the library's own devices
-  const char* name = std::getenv("IBSIM_SOCKNAME");
-  if (name == nullptr) return -1;
-  const std::string wanted = fmt::format("{}:in{}", name, getpid());
+  const std::string wanted = fmt::format(":in{}", getpid());
   for (int file = 0; file < kMaxFile; ++file) {
     sockaddr_un address{};
     socklen_t size = sizeof address;
@@ -113,7 +110,8 @@ int simulator_socket() {
         address.sun_path[0] != '\0')
       continue;
     const std::size_t length = size - offsetof(sockaddr_un, sun_path) - 1;
-    if (wanted == std::string_view(address.sun_path + 1, strnlen(address.sun_path + 1, length))) return file;
+    if (std::string_view(address.sun_path + 1, strnlen(address.sun_path + 1, length)).ends_with(wanted))
+      return file;
   }
   return -1;
 }
