@@ -282,14 +282,16 @@ function(weft_all_tests)
     endif()
     if(folder STREQUAL "tests/lab")
       # Those that mostly wait hold one lock, those that time packets another; what is pasted from the docs has namespaces
-      # of its own. A lab has its own name, state and sockets: only the processors are shared.
+      # of its own. A lab has its own name, state and sockets: only the processors are shared. They begin first (COST): left
+      # for the end they would wait for each other's lock with nothing beside them.
       set(waiting "Watch*:StandingAgent*:SlurmRecipes*:BlacklistBySlurm*:Recipes*")
       gtest_discover_tests(${name} TEST_PREFIX "${folder}: " TEST_FILTER "${waiting}" DISCOVERY_MODE PRE_TEST
-                           DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS lab RESOURCE_LOCK labs_that_wait)
+                           DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS lab COST 300
+                           RESOURCE_LOCK labs_that_wait)
       gtest_discover_tests(${name} TEST_PREFIX "${folder}: " TEST_FILTER "Examples*" DISCOVERY_MODE PRE_TEST
-                           DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS lab)
+                           DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS lab COST 200)
       gtest_discover_tests(${name} TEST_PREFIX "${folder}: " TEST_FILTER "*-${waiting}:Examples*" DISCOVERY_MODE PRE_TEST
-                           DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+                           DISCOVERY_TIMEOUT 60 PROPERTIES ${properties} COST 300)
       continue()
     endif()
     set(left_out "*")
