@@ -7,6 +7,7 @@
 
 #include "topology/base/instant.hpp"
 #include "topology/base/text.hpp"
+#include "topology/findings/evidence_words.hpp"
 
 namespace weft::counters {
 namespace {
@@ -168,9 +169,9 @@ std::vector<ChannelEvidence> paused_channels(const Fabric& fabric, const PortPau
   std::map<ChannelId, ChannelEvidence> found;
   for (const auto& [priority, ports] : pauses.by_priority)
     for (const PauseOrigin& one : pause_origins(fabric, ports)) {
-      const auto why =
-          fmt::format("pause frames{} stopped its sender: {}; a cable that is slow as well looks the same",
-                      priority ? fmt::format(" of priority {}", *priority) : "", who_began(fabric, one));
+      const auto why = fmt::format("{}{}{}{} ({:.0f} frames){}", kPauseFrames,
+                                   priority ? fmt::format(" of priority {}", *priority) : "",
+                                   kStoppedItsSender, who_began(fabric, one), one.sent, kOrSlowAsWell);
       for (const PortId port : one.stopped)
         if (const auto channel = fabric.channel_from(port))
           found.try_emplace(*channel, ChannelEvidence{*channel, Cause::congestion, 0, why});

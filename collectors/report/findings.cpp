@@ -88,6 +88,22 @@ bool may_be_traffic(const std::vector<std::string>& evidence) {
   return std::ranges::any_of(evidence, [](const auto& line) { return line.ends_with(kOrOtherTraffic); });
 }
 
+/// Of lines that tell of pause frames who began, each once; the first two, where more did.
+std::string paused_by(const std::vector<std::string>& evidence) {
+  std::vector<std::string> all;
+  for (const std::string& line : evidence) {
+    const auto stopped = line.find(kStoppedItsSender);
+    if (!line.starts_with(kPauseFrames) || !line.ends_with(kOrSlowAsWell) || stopped == std::string::npos)
+      continue;
+    const auto from = stopped + kStoppedItsSender.size();
+    const auto to = line.size() - kOrSlowAsWell.size();
+    if (from < to && std::ranges::find(all, line.substr(from, to - from)) == all.end())
+      all.push_back(line.substr(from, to - from));
+  }
+  if (all.size() > 2) all.resize(2);
+  return joined(all, "; ");
+}
+
 constexpr double kWorthATry = 0.05;  // what is less likely is not said
 
 /// Where dirt may be at either end, both connectors are cleaned at once: one action.
@@ -337,6 +353,7 @@ std::vector<Entry> entries_of(const files::DiagnosisDocument& document, AlikeHos
   for (const auto& report : document.coverage.not_tested)
     hosts.add(entry_of(report, document.kind), whom(report));
   hosts.move_to(all);
+  for (Entry& entry : all) entry.trouble.paused_by = paused_by(entry.evidence);
   std::ranges::stable_sort(all, {}, [](const Entry& entry) {
     return std::tuple(-static_cast<int>(entry.verdict), rank_of(entry.trouble.cause), -entry.hurt);
   });

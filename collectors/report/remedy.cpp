@@ -114,6 +114,16 @@ std::string for_what_is_bad(const Trouble& trouble) {
   return "";
 }
 
+/// What stands because it is told to wait looks like a slow cable: who tells it is asked before anybody
+/// touches that.
+std::string by_pauses(const Trouble& trouble) {
+  const std::string usual = for_what_is_bad(trouble);
+  return trouble.paused_by.empty()
+             ? usual
+             : fmt::format("look first at what pauses its sender: {}; where it is as bad without pauses: {}",
+                           trouble.paused_by, usual);
+}
+
 }  // namespace
 
 std::string what_to_do(const Trouble& trouble) {
@@ -122,9 +132,9 @@ std::string what_to_do(const Trouble& trouble) {
       "that is elsewhere than the file has it";
   switch (trouble.miswired) {
     case Miswired::no:
-      return for_what_is_bad(trouble);
+      return by_pauses(trouble);
     case Miswired::beside_a_fault:
-      return fmt::format("{}; what is bad besides: {}", kMove, for_what_is_bad(trouble));
+      return fmt::format("{}; what is bad besides: {}", kMove, by_pauses(trouble));
     case Miswired::alone:
       return std::string(kMove);
   }

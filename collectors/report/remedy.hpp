@@ -25,6 +25,8 @@ struct Trouble {
   bool shuts = false;    // bad enough that routes leave it before anything else is done
   bool comes_and_goes = false;
   bool may_be_traffic = false;  // its flows were held back as by other traffic
+  /// Who began the pause frames that stopped its sender, with their number; empty: none were counted.
+  std::string paused_by = {};
   /// What is broken, as probabilities say: "clean the connector at leaf4/p6 (.83), else ..."; empty: not
   /// known.
   std::string repair = {};

@@ -72,6 +72,7 @@ TEST(PauseOrigins, AreToldOfEachChannelThatStood) {
     EXPECT_EQ(one.cause, Cause::congestion);
     EXPECT_EQ(one.log_ratio, 0) << "alone it is a sign of nothing";
     EXPECT_THAT(one.text, HasSubstr("of priority 3 stopped its sender: host3 does not take what comes"));
+    EXPECT_THAT(one.text, HasSubstr("(50000 frames)"));
   }
 }
 

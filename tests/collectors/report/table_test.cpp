@@ -9,6 +9,7 @@
 #include "collectors/report/remedy.hpp"
 #include "collectors/report/routing_table.hpp"
 #include "topology/base/text.hpp"
+#include "topology/findings/evidence_words.hpp"
 #include "topology/findings/observation.hpp"
 #include "topology/model/clos.hpp"
 
@@ -115,6 +116,32 @@ TEST(DiagnosisTable, AMiswiredCableThatIsBadBesidesIsNotOnlyMoved) {
                         .cause = Cause::down,
                         .evidence = {"its NIC is dead", miswired}});
   EXPECT_THAT(first_todo(dead), AllOf(HasSubstr("move the cable"), HasSubstr("keep jobs off the host")));
+}
+
+TEST(DiagnosisTable, WhatPausesASenderIsLookedAtBeforeItsCable) {
+  const std::string by_host3 = fmt::format(
+      "{} of priority 3{}host3 does not take what comes: its host is slow, not the fabric (50000 frames){}",
+      kPauseFrames, kStoppedItsSender, kOrSlowAsWell);
+  auto slow = lossy();
+  slow.links[0].cause = Cause::rate;
+  slow.links[0].evidence = {"24 of 100 Gbit/s", by_host3, by_host3};
+  const std::string todo = first_todo(slow);
+  EXPECT_TRUE(todo.starts_with(
+      "look first at what pauses its sender: host3 does not take what comes: its host is slow, "
+      "not the fabric (50000 frames); where it is as bad without pauses: compare speed"))
+      << todo;
+  slow.links[0].evidence = {"24 of 100 Gbit/s",
+                            fmt::format("{}{}{}", kPauseFrames, kStoppedItsSender, kOrSlowAsWell)};
+  EXPECT_THAT(first_todo(slow), StartsWith("compare speed"));
+  slow.links.clear();
+  slow.sets = {{.cause = Cause::rate,
+                .verdict = Verdict::unknown,
+                .alternatives = {{"leaf1->spine1"}, {"spine1->leaf2"}}}};
+  slow.groups = {{.channels = {"leaf1->spine1", "spine1->leaf2"},
+                  .cause = Cause::rate,
+                  .verdict = Verdict::unknown,
+                  .evidence = {by_host3}}};
+  EXPECT_THAT(first_todo(slow), AllOf(HasSubstr("host3 does not take"), HasSubstr("--budget")));
 }
 
 TEST(DiagnosisTable, CallsPortsAsTheirSwitchDoes) {
