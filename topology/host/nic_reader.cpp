@@ -5,7 +5,6 @@
 #include "topology/files/file_text.hpp"
 #include "topology/host/ethtool_socket.hpp"
 #include "topology/host/interfaces.hpp"
-#include "topology/host/mlxlink_answer.hpp"
 #include "topology/host/module_eeprom.hpp"
 #include "topology/host/rdma_counters.hpp"
 #include "topology/os/run_program.hpp"
@@ -80,10 +79,8 @@ class NicReader {
   /// mlxlink, where it is installed: of a module that the kernel does not give, and errors of lanes.
   void read_firmware_tool() {
     if (reading_.driver != "mlx5_core" || !reading_.pci) return;
-    const auto said = os::run_strange_program({"mlxlink", "-d", *reading_.pci, "-m", "-c", "--json"}, "",
-                                              kToolLimit, kMaxTool);
-    if (!said && said.error().kind == ErrorKind::absent) return;  // not installed
-    auto answer = said ? read_mlxlink(*said) : Result<MlxlinkAnswer>(tl::unexpected(said.error()));
+    auto answer = ask_mlxlink(*reading_.pci);
+    if (!answer && answer.error().kind == ErrorKind::absent) return;  // not installed
     if (!answer) return note("mlxlink", answer.error().message);
     reading_.driver_counters.merge(answer->counts);
     if (!reading_.module) reading_.module = std::move(answer->module);
@@ -106,6 +103,20 @@ class NicReader {
 };
 
 }  // namespace
+
+// One call for all: most of its time goes into reaching the firmware (.8 s of a ConnectX-7 with MFT 4.34, the
+// histogram .05 s of it, as others measured).
+Result<MlxlinkAnswer> ask_mlxlink(const std::string& pci, const std::string& program) {
+  const auto ask = [&](std::vector<std::string> what) -> Result<MlxlinkAnswer> {
+    what.insert(what.begin(), {program, "-d", pci, "-m", "-c"});
+    what.emplace_back("--json");
+    WEFT_TRY(const auto said, os::run_strange_program(what, "", kToolLimit / 2, kMaxTool));
+    return read_mlxlink(said);
+  };
+  auto answer = ask({"--rx_fec_histogram", "--show_histogram"});
+  if (answer || answer.error().kind == ErrorKind::absent) return answer;
+  return ask({});
+}
 
 NicReading read_nic(const std::filesystem::path& sys, const std::string& interface, bool with_module) {
   return NicReader(sys, interface).read(with_module);

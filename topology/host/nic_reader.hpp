@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "topology/findings/nic_reading.hpp"
+#include "topology/host/mlxlink_answer.hpp"
 
 namespace weft::host {
 
@@ -11,5 +12,10 @@ namespace weft::host {
 /// tenth of a second and CAP_NET_ADMIN, and runs mlxlink where that is installed. What cannot be read stands
 /// in `not_read` with its reason; nothing is written or cleared.
 NicReading read_nic(const std::filesystem::path& sys, const std::string& interface, bool with_module);
+
+/// What mlxlink (`program`) says of a PCI device: counts, the histogram of corrected codewords and the
+/// module; without the histogram where it refuses that one. Both take 20 s at most together. Errors: absent
+/// (not installed), timeout, and those of read_mlxlink.
+Result<MlxlinkAnswer> ask_mlxlink(const std::string& pci, const std::string& program = "mlxlink");
 
 }  // namespace weft::host

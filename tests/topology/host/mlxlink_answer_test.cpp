@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "topology/host/nic_reader.hpp"
+#include "topology/os/scratch_directory.hpp"
+
 namespace weft::host {
 namespace {
 
@@ -87,6 +93,58 @@ TEST(MlxlinkAnswer, AHistogramIsReadWhereItIsToldByOneNumberABin) {
       "Bin 4":{"values":["[5]"]}, "Bin 5":7, "Bin 6":{"values":["[06]","1"]}}}}})");
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->counts, (NamedCounts{{"mlxlink_fec_bin0", 900}}));
+}
+
+/// A program in the place of mlxlink, which writes down how it is called.
+struct FakeMlxlink {
+  os::ScratchDirectory folder = os::ScratchDirectory::make().value();
+  std::string program(const std::string& lines) const {
+    const auto path = folder.path() / "mlxlink";
+    std::ofstream(path) << "#!/bin/sh\necho \"$*\" >>" << (folder.path() / "calls").string() << "\n"
+                        << lines << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path.string();
+  }
+  std::string calls() const {
+    std::ifstream file(folder.path() / "calls");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+TEST(AskMlxlink, AsksForTheHistogramInTheSameCall) {
+  const FakeMlxlink fake;
+  const auto got = ask_mlxlink("0000:3b:00.0", fake.program(R"(cat <<'END'
+{"result":{"output":{"Histogram of FEC Errors":{"Bin 0":{"values":["[0]","900"]}},
+ "Physical Counters and BER Info":{"Link Down Counter":"2"}}},"status":{"code":0,"message":"success"}}
+END)"));
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->counts, (NamedCounts{{"mlxlink_fec_bin0", 900}, {"mlxlink_link_down", 2}}));
+  EXPECT_EQ(fake.calls(), "-d 0000:3b:00.0 -m -c --rx_fec_histogram --show_histogram --json\n");
+}
+
+TEST(AskMlxlink, OfADeviceWithoutAHistogramTellsTheRest) {
+  for (const char* refusal :
+       {"echo '-E- FEC Histogram is not supported' >&2; exit 1",
+        R"(echo '{"status":{"code":1,"message":"no histogram"},"result":null}'; exit 0)"}) {
+    const FakeMlxlink fake;
+    const auto got = ask_mlxlink(
+        "0000:3b:00.0",
+        fake.program(
+            std::string("case \"$*\" in *histogram*) ") + refusal +
+            R"(;; esac; echo '{"result":{"output":{"Physical Counters and BER Info":{"Link Down Counter":"2"}}}}')"));
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(got->counts, (NamedCounts{{"mlxlink_link_down", 2}}));
+  }
+}
+
+TEST(AskMlxlink, OneThatIsNotThereIsAbsentAndAnAnswerThatIsNoneSaysSo) {
+  const FakeMlxlink fake;
+  const auto none = ask_mlxlink("0000:3b:00.0", (fake.folder.path() / "nothing").string());
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::absent);
+  const auto bad = ask_mlxlink("0000:3b:00.0", fake.program("echo '-E- no such device' >&2; exit 1"));
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().message, HasSubstr("no such device"));
 }
 
 }  // namespace
