@@ -227,14 +227,17 @@ std::vector<ErrorRate> error_rates(std::span<const SeriesHistory> of_port, std::
 PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
   PortTrends found;
   std::map<std::tuple<double, Tier, std::string>, std::vector<double>> levels;
-  const auto group = [&](PortId port, const std::string& part) {
+  const auto group = [&](PortId port, const std::string& kind) {
     const auto link = fabric.port(port).link;
     return std::tuple(link ? fabric.link(*link).rate.bits_per_second() : 0.0,
-                      fabric.node(fabric.port(port).node).tier, part);
+                      fabric.node(fabric.port(port).node).tier, kind);
   };
-  const auto part_of = [&](PortId port) {
+  // The module part and the FEC in use, as far as they are told.
+  const auto kind_of = [&](PortId port) {
     const auto module = table.modules.find(port);
-    return module == table.modules.end() ? std::string() : module->second.state.part;
+    const auto fec = table.fec_modes.find(port);
+    const std::string part = module == table.modules.end() ? "" : module->second.state.part;
+    return fec == table.fec_modes.end() || fec->second.empty() ? part : part + " " + fec->second;
   };
   std::set<PortId> told, peers;
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
@@ -250,14 +253,14 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
     found.trends.push_back({port, source, *trend, 0, fec_tail(bins_of(of_port))});
     if (!peers.insert(port).second) return;  // of another source
     levels[group(port, "")].push_back(trend->now);
-    if (const auto part = part_of(port); !part.empty()) levels[group(port, part)].push_back(trend->now);
+    if (const auto kind = kind_of(port); !kind.empty()) levels[group(port, kind)].push_back(trend->now);
   });
   found.told = told.size();
   std::map<std::tuple<double, Tier, std::string>, double> usual;
   for (auto& [of, rates] : levels)
     if (std::get<std::string>(of).empty() || rates.size() >= kMinPeers) usual[of] = median(rates);
   for (PortTrend& one : found.trends) {
-    const auto alike = usual.find(group(one.port, part_of(one.port)));
+    const auto alike = usual.find(group(one.port, kind_of(one.port)));
     one.beside_peers = one.trend.now - (alike != usual.end() ? alike->second : usual.at(group(one.port, "")));
   }
   std::ranges::stable_sort(found.trends, {}, [](const PortTrend& one) {

@@ -168,8 +168,16 @@ class Reader {
     const auto port = port_of(place);
     if (!port) return into_.unplaced.add(port.error().message), Result<void>();
     const auto source = into_.source(place.source), exporter = into_.exporter(place.source);
-    const auto epoch = into_.epoch(place.epoch);
     WEFT_TRY_VOID(take_module(line, *port, source, *place.at));
+    EpochWords words = place.epoch;
+    if (const auto known = into_.modules.find(*port); words.serial.empty() && known != into_.modules.end())
+      if (const auto told = known->second.serials.find(source); told != known->second.serials.end())
+        words.serial = told->second;  // also of a reading without the module: it is read more seldom
+    const auto epoch = into_.epoch(words);
+    if (const auto fec = line.find("fec")) {
+      WEFT_TRY(const auto mode, fec->text());
+      into_.fec_modes[*port] = mode.substr(0, kMaxWord);
+    }
     for (const auto& member : value["counters"].items()) {
       const auto key = parse_counter_key(member.key());
       if (!key) {

@@ -90,9 +90,10 @@ class CounterTable {
   void sort_points();
 
   std::map<PortId, PortModule> modules;
-  Remarks unplaced;  // series that no port of the fabric has
-  Remarks doubled;   // two for one counter of one port
-  Remarks refused;   // values and lines that cannot be
+  std::map<PortId, std::string> fec_modes;  // in use, as told last: "RS", "BaseR", "off"
+  Remarks unplaced;                         // series that no port of the fabric has
+  Remarks doubled;                          // two for one counter of one port
+  Remarks refused;                          // values and lines that cannot be
 
  private:
   void chain(std::uint32_t series);

@@ -114,4 +114,31 @@ std::map<Nanoseconds, std::string> readings_to_keep(const Fabric& fabric, const 
   return texts;
 }
 
+std::vector<ModuleChange> module_changes(const CounterTable& table) {
+  const auto words = table.epoch_words();
+  std::map<std::pair<PortId, std::uint32_t>, std::map<Nanoseconds, std::string>> told;  // by port and source
+  for (const CounterSeries& series : table.series())
+    for (const CounterPoint& point : series.points)
+      if (const std::string& serial = words[point.epoch].serial; !serial.empty())
+        told[{series.port, series.source}].emplace(point.at, serial);
+  std::map<PortId, ModuleChange> last;
+  for (const auto& [whose, serials] : told) {
+    std::string before = serials.begin()->second;
+    std::optional<ModuleChange> change;
+    for (const auto& [at, serial] : serials) {
+      if (serial != before) change = {whose.first, before, serial, at};
+      before = serial;
+    }
+    if (!change || before == serials.begin()->second) continue;
+    // Two sources that tell of one change see it at their next reading each.
+    const auto [known, is_new] = last.emplace(whose.first, *change);
+    const bool is_same = known->second.after == change->after;
+    if (!is_new && (is_same ? change->at < known->second.at : change->at > known->second.at))
+      known->second = *change;
+  }
+  std::vector<ModuleChange> all;
+  for (auto& [port, change] : last) all.push_back(std::move(change));
+  return all;
+}
+
 }  // namespace weft::counters

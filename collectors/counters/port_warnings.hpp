@@ -1,5 +1,5 @@
 // What a watch shows of counters: ports that degrade and ports that counted errors, from readings of days.
-// And which readings it keeps for that: the newest of every two hours. Pure.
+// And which readings it keeps for that: the newest of every two hours, and what those tell of modules. Pure.
 #pragma once
 
 #include <map>
@@ -22,5 +22,15 @@ PortWarnings port_warnings(const Fabric& fabric, CounterTable& table, Nanosecond
 /// newest readings in it, as weft.counters/1.
 std::map<Nanoseconds, std::string> readings_to_keep(const Fabric& fabric, const CounterTable& table,
                                                     Nanoseconds from);
+
+/// Another module or cable in a port than before, as the serials say that one source told.
+struct ModuleChange {
+  PortId port;
+  std::string before, after;  // serials
+  Nanoseconds at{};           // of the first reading with the new one, since 1970
+};
+/// The last one of each port, by port; none where the newest serial is the oldest one: a source that takes
+/// turns between two says nothing. Points are in the order of time.
+std::vector<ModuleChange> module_changes(const CounterTable& table);
 
 }  // namespace weft::counters

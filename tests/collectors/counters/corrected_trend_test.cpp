@@ -118,7 +118,7 @@ TEST(PortTrends, ComeFromCodewordsOrBitsAlikeAndNameTheDegradingPortFirst) {
   }
 }
 
-TEST(PortTrends, PeersAreThePortsWithTheSameModuleWhereItsPartIsTold) {
+TEST(PortTrends, PeersAreThePortsWithTheSameModuleAndFecWhereTheseAreTold) {
   CorrectedSite site{*make_clos({.leaves = 8, .spines = 2, .hosts_per_leaf = 2})};
   const auto port = [&](int leaf, int number) { return fmt::format("leaf{}/p{}", leaf, number); };
   for (int leaf = 1; leaf <= 8; ++leaf)
@@ -131,7 +131,15 @@ TEST(PortTrends, PeersAreThePortsWithTheSameModuleWhereItsPartIsTold) {
   site.table.modules[*site.fabric.find_port("leaf8/p3")].state.part = "rare";
   for (const PortTrend& one : port_trends(site.fabric, site.table).trends)
     EXPECT_NEAR(one.beside_peers, 0, 0.01) << site.fabric.name_of(one.port);
+  for (auto& [port_id, module] : site.table.modules) {
+    site.table.fec_modes[port_id] = module.state.part == "B" ? "off" : "RS";
+    module.state.part = "A";
+  }
+  for (const PortTrend& one : port_trends(site.fabric, site.table).trends)
+    EXPECT_NEAR(one.beside_peers, 0, 0.01)
+        << "of one part, with FEC or without: " << site.fabric.name_of(one.port);
   site.table.modules.clear();
+  site.table.fec_modes.clear();
   for (const PortTrend& one : port_trends(site.fabric, site.table).trends)
     EXPECT_NEAR(one.beside_peers, site.fabric.name_of(one.port).ends_with("p4") && one.trend.now > -7 ? 3 : 0,
                 0.01);

@@ -88,6 +88,20 @@ TEST(CounterFile, ReadingsOfTwoModulesAreOfTwoEpochs) {
   EXPECT_EQ(points.at(2).epoch, 0U);
 }
 
+TEST(CounterFile, ANewModuleIsANewEpochAndAReadingWithoutItIsOfTheLastOne) {
+  const std::string port = "\"port\":\"leaf1/p1\",\"counters\":{\"frames_in\":2},\"at\":\"2026-11-28T05:0";
+  const auto table = read(std::string(kHead) + "{\"module\":{\"serial\":\"A1\"},\"fec\":\"RS\"," + port +
+                          "0:00Z\"}\n{" + port + "1:00Z\"}\n{\"module\":{\"serial\":\"A2\"},\"fec\":\"\"," +
+                          port + "2:00Z\"}\n{" + port + "3:00Z\"}\n");
+  ASSERT_TRUE(table) << table.error().message;
+  const auto& points = table->series().at(0).points;
+  const auto words = table->epoch_words();
+  ASSERT_THAT(points, SizeIs(4));
+  for (std::size_t i = 0; i < points.size(); ++i)
+    EXPECT_EQ(words.at(points[i].epoch).serial, i < 2 ? "A1" : "A2") << i;
+  EXPECT_EQ(table->fec_modes.begin()->second, "");
+}
+
 TEST(CounterFile, LinesThatCannotBeAreNamedAndTheRestIsUsed) {
   const std::string at = "{\"at\":\"2026-11-28T05:00:00Z\",\"port\":\"leaf1/p1\",\"counters\":";
   const auto table =

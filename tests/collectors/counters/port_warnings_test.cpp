@@ -93,5 +93,29 @@ TEST(ReadingsToKeep, AreTheNewestOfEveryTwoHoursAndWarnAsAllDo) {
   EXPECT_TRUE(found.ports[0].degrading);
 }
 
+TEST(ModuleChanges, AreTheLastNewSerialOfAPortAsOneSourceTellsIt) {
+  Site site;
+  const auto told = [&](const char* port, int hour, const char* serial, const char* source = "phy") {
+    auto& series =
+        site.table.at(*site.fabric.find_port(port), {PortCounter::fec_corrected}, site.table.source(source));
+    ASSERT_TRUE(site.table.add(series, {kBegin + hours(hour), 7, site.table.epoch({.serial = serial})}));
+  };
+  for (const char* source : {"phy", "late"}) {
+    const int late = std::string_view(source) == "late" ? 4 : 0;
+    told("leaf1/p3", 0 + late, "A", source);
+    told("leaf1/p3", 10 + late, "B", source);
+    told("leaf1/p3", 20 + late, "C", source);
+    told("leaf1/p3", 30 + late, "C", source);
+  }
+  told("leaf1/p4", 0, "A"), told("leaf1/p4", 10, "A"), told("leaf1/p4", 20, "");
+  told("leaf2/p3", 0, "A"), told("leaf2/p3", 10, "B"), told("leaf2/p3", 20, "A");
+  told("leaf2/p4", 0, "A"), told("leaf2/p4", 5, "B", "another");
+  const auto changes = module_changes(site.table);
+  ASSERT_THAT(changes, SizeIs(1)) << "two sources may write one serial in two ways";
+  EXPECT_EQ(site.fabric.name_of(changes[0].port), "leaf1/p3");
+  EXPECT_EQ(changes[0].before + changes[0].after, "BC");
+  EXPECT_EQ(changes[0].at, kBegin + hours(20));
+}
+
 }  // namespace
 }  // namespace weft::counters
