@@ -8,7 +8,10 @@
 #include "cli/plan.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
+#include "collectors/counters/counter_file.hpp"
+#include "collectors/counters/port_warnings.hpp"
 #include "collectors/report/history_report.hpp"
+#include "collectors/store/counter_readings.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "collectors/web/report_page.hpp"
 #include "topology/base/outside_text.hpp"
@@ -62,6 +65,41 @@ Result<void> add_channels(store::Database& database, report::WatchHistory& histo
   return {};
 }
 
+/// By the serials that a watch with counters kept. Parts that cannot be read tell of none: incidents are
+/// reported all the same.
+std::vector<report::ModuleChange> changed_modules(store::Database& database, Nanoseconds from,
+                                                  Nanoseconds until) {
+  const auto kept = store::kept_fabric_file(database);
+  const auto readings = store::kept_counter_readings(database);
+  if (!kept || kept->empty() || !readings || readings->empty()) return {};
+  const auto read = files::parse_fabric_file(*kept, "the fabric that is kept in the database");
+  if (!read) return {};
+  const Fabric& fabric = read->fabric;
+  counters::CounterTable table;
+  for (const auto& [begin, text] : *readings)
+    if (text.find("\"serial\"") != std::string::npos)
+      static_cast<void>(counters::read_counter_file(fabric, text, "kept readings", "", until, table));
+  table.sort_points();
+  std::vector<report::ModuleChange> changes;
+  for (const counters::ModuleChange& change : counters::module_changes(table)) {
+    const auto channel = fabric.channel_from(change.port);
+    if (channel && change.at >= from && change.at < until)
+      changes.push_back({fabric.name_of(Fabric::link_of(*channel)), fabric.name_of(change.port),
+                         change.before, change.after, change.at});
+  }
+  return changes;
+}
+
+Result<void> add_repairs(store::Database& database, report::WatchHistory& history) {
+  history.repairs =
+      report::repair_outcomes(history.incidents, changed_modules(database, history.from, history.until));
+  for (report::RepairOutcome& outcome : history.repairs) {
+    WEFT_TRY(outcome.watched, store::watched_time(database, std::chrono::floor<store::Seconds>(outcome.at),
+                                                  std::chrono::ceil<store::Seconds>(history.until)));
+  }
+  return {};
+}
+
 /// A link also by one of its channels, as incidents are named of which one direction is at fault.
 std::optional<std::string> asked_place(const po::variables_map& values) {
   auto place = text_option(values, "link");
@@ -104,6 +142,7 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
   WEFT_TRY(history.offences, store::offences(opened.database, query));
   WEFT_TRY_VOID(add_channels(opened.database, history));
   WEFT_TRY_VOID(add_offenders(values, history));
+  WEFT_TRY_VOID(add_repairs(opened.database, history));
   return history;
 }
 

@@ -6,6 +6,7 @@
 
 #include "collectors/report/words.hpp"
 #include "topology/base/instant.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
 #include "topology/base/text_table.hpp"
@@ -20,6 +21,10 @@ using files::DocumentTree;
 constexpr std::size_t kStepsShown = 12;
 constexpr std::size_t kIncidentsShown = 50;
 constexpr std::size_t kOffencesShown = 20;
+constexpr std::size_t kOutcomesShown = 20;
+/// A watcher closes an incident when enough clean probes crossed: so long a fault that is mended may still be
+/// seen.
+constexpr Nanoseconds kStillSeen = std::chrono::minutes(10);
 
 /// To the second.
 std::string when(Nanoseconds time) { return instant_text(std::chrono::floor<std::chrono::seconds>(time)); }
@@ -89,6 +94,50 @@ std::string channel_table(const ChannelSteps& channel, std::size_t columns) {
   return channel.channel + '\n' + table.text(columns, 2);
 }
 
+std::string hours_or_days(Nanoseconds time) {
+  const auto hours = std::chrono::floor<std::chrono::hours>(time).count();
+  return hours < 48 ? fmt::format("{} h", hours) : fmt::format("{} days", hours / 24);
+}
+
+std::string outcome_text(const RepairOutcome& outcome) {
+  const std::string what =
+      outcome.module ? fmt::format("another module at {} since {} ({}, before {})", outcome.module->port,
+                                   when(outcome.at), outside_text(outcome.module->after),
+                                   outside_text(outcome.module->before))
+                     : fmt::format("muted ({}), and not seen so since {}", outside_text(outcome.reason),
+                                   when(outcome.at));
+  const std::string since = outcome.since > 0 ? fmt::format("{} since: it did not hold", outcome.since)
+                            : outcome.watched == Nanoseconds()
+                                ? std::string("nothing was watched since")
+                                : fmt::format("none in {} of watching since", hours_or_days(outcome.watched));
+  return fmt::format("{}: {}; {} before, {}", outcome.link, what, counted(outcome.before, "incident", ' '),
+                     since);
+}
+
+std::string outcomes_text(const std::vector<RepairOutcome>& outcomes, std::size_t columns) {
+  std::string text = "what was done, and whether it held\n";
+  for (std::size_t i = 0; i < std::min(outcomes.size(), kOutcomesShown); ++i)
+    text += wrapped(outcome_text(outcomes[i]), 2, columns, 2);
+  return text + left_out(outcomes.size(), kOutcomesShown, "repairs");
+}
+
+DocumentTree tree_of(const RepairOutcome& outcome) {
+  DocumentTree tree;
+  tree["link"] = outcome.link;
+  tree["at"] = instant_text(outcome.at);
+  if (outcome.module) {
+    tree["port"] = outcome.module->port;
+    tree["serial_before"] = outcome.module->before;
+    tree["serial_after"] = outcome.module->after;
+  } else {
+    tree["muted"] = outcome.reason;
+  }
+  tree["incidents_before"] = outcome.before;
+  tree["incidents_since"] = outcome.since;
+  tree["watched_hours"] = std::chrono::floor<std::chrono::hours>(outcome.watched).count();
+  return tree;
+}
+
 DocumentTree tree_of(const files::OffenceReport& offence) {
   DocumentTree tree;
   tree["link"] = offence.link;
@@ -138,6 +187,35 @@ std::vector<HistoryStep> thinned(const std::vector<HistoryStep>& steps, std::siz
   return thin;
 }
 
+std::vector<RepairOutcome> repair_outcomes(const std::vector<files::EventReport>& events,
+                                           const std::vector<ModuleChange>& modules) {
+  std::map<std::string, std::vector<const files::IncidentReport*>> of_cable;
+  for (const auto& event : events)
+    if (event.incident.links.size() == 1 && event.incident.opened)
+      of_cable[event.incident.links.front()].push_back(&event.incident);
+  std::vector<RepairOutcome> all;
+  const auto add = [&](RepairOutcome outcome, Nanoseconds from) {
+    for (const files::IncidentReport* incident : of_cable.at(outcome.link)) {
+      if (incident->muted_by) continue;
+      outcome.before += incident->first_seen < from ? 1 : 0;
+      outcome.since += incident->last_seen > outcome.at + kStillSeen ? 1 : 0;
+    }
+    all.push_back(std::move(outcome));
+  };
+  for (const ModuleChange& change : modules)
+    if (of_cable.contains(change.link))
+      add({.link = change.link, .at = change.at, .module = change}, change.at);
+  for (const auto& [link, incidents] : of_cable) {
+    const files::IncidentReport* last = nullptr;  // that was muted
+    for (const files::IncidentReport* incident : incidents)
+      if (incident->muted_by && (last == nullptr || incident->last_seen > last->last_seen)) last = incident;
+    if (last != nullptr)
+      add({.link = link, .at = last->last_seen, .reason = *last->muted_by}, last->first_seen);
+  }
+  std::ranges::stable_sort(all, std::ranges::greater(), &RepairOutcome::at);
+  return all;
+}
+
 std::string history_table(const WatchHistory& history, std::size_t columns) {
   std::string text =
       wrapped(fmt::format("{}{}, from {} to {}: {}, {} at fault", history.fabric,
@@ -147,6 +225,7 @@ std::string history_table(const WatchHistory& history, std::size_t columns) {
               0, columns);
   if (!history.incidents.empty()) text += '\n' + incident_table(history, columns);
   if (!history.offences.empty()) text += '\n' + offence_table(history, columns);
+  if (!history.repairs.empty()) text += '\n' + outcomes_text(history.repairs, columns);
   if (history.place)
     for (const auto& offence : history.offences)
       if (!offence.evidence.empty())
@@ -170,6 +249,8 @@ std::string history_json(const WatchHistory& history, const files::DocumentStamp
     tree["offences"].push_back(tree_of(offence));
     if (history.offenders) tree["offences"].back()["offender"] = offender_of(history, offence.link);
   }
+  tree["repairs"] = DocumentTree::array();
+  for (const RepairOutcome& outcome : history.repairs) tree["repairs"].push_back(tree_of(outcome));
   tree["history"] = DocumentTree::array();
   for (const auto& channel : history.channels) tree["history"].push_back(tree_of(channel));
   return files::document_text(tree);

@@ -24,6 +24,28 @@ struct ChannelSteps {
   std::vector<HistoryStep> steps;  // ascending
 };
 
+/// Another module in a port of a cable, by names.
+struct ModuleChange {
+  std::string link, port;
+  std::string before, after;  // serials
+  Nanoseconds at{};           // since 1970
+};
+
+/// What was done about a cable, and whether its trouble came back. Only incidents count that opened and blame
+/// this cable alone; what came while it was muted is the work itself.
+struct RepairOutcome {
+  std::string link;
+  Nanoseconds at{};                                   // the change of a module, or the end of what was muted
+  std::optional<ModuleChange> module = std::nullopt;  // else a mute
+  std::string reason = {};                            // of the mute
+  std::size_t before = 0, since = 0;                  // incidents
+  Nanoseconds watched{};                              // for so long since then; of repair_outcomes() 0
+};
+
+/// Of cables with an incident among these, the latest first.
+std::vector<RepairOutcome> repair_outcomes(const std::vector<files::EventReport>& incidents,
+                                           const std::vector<ModuleChange>& modules);
+
 struct WatchHistory {
   std::string fabric;
   Nanoseconds from{};
@@ -34,6 +56,7 @@ struct WatchHistory {
   std::vector<ChannelSteps> channels = {};          // of the link asked for
   /// By link: how likely it is one that fails again and again, as rates have it. Absent: nobody gave rates.
   std::optional<std::map<std::string, double>> offenders = std::nullopt;
+  std::vector<RepairOutcome> repairs = {};  // the latest first
 };
 
 /// At most `most` steps: neighbours put together.

@@ -8,10 +8,12 @@
 #include <fstream>
 
 #include "cli/commands.hpp"
+#include "collectors/store/counter_readings.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/text_of.hpp"
+#include "topology/base/instant.hpp"
 #include "topology/files/time_span.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/os/scratch_directory.hpp"
@@ -88,6 +90,31 @@ TEST_F(WeftReport, OfOneLinkHasItsHistory) {
   const auto unknown = run({"--link", "leaf1--spine9"});
   EXPECT_EQ(unknown.status, 64);
   EXPECT_THAT(unknown.err, HasSubstr("leaf1->spine9"));
+}
+
+TEST_F(WeftReport, SaysWhetherAModuleThatWasChangedHeld) {
+  const auto keep = [&](std::string_view more) {
+    std::map<Nanoseconds, std::string> texts;
+    for (const auto& [hours_ago, serial] : {std::pair(5, "MT1"), {0, "MT2"}}) {
+      const Nanoseconds at = now_ - std::chrono::minutes(60 * hours_ago + 10);
+      texts[at] = fmt::format(
+          "{{\"schema\":\"weft.counters/1\"}}\n"
+          R"({{"at":"{}","source":"phy","port":"{}","serial":"{}","counters":{{"fec_corrected":7}}}})"
+          "\n{}",
+          instant_text(at), fabric_.name_of(fabric_.source(*fabric_.find_channel("leaf1->spine2"))), serial,
+          more);
+    }
+    auto database = store::Database::open(file_, store::Database::Access::write).value();
+    ASSERT_TRUE(store::keep_counter_readings(database, texts, now_ - std::chrono::hours(24), now_));
+  };
+  keep("");
+  const auto outcome = run({});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("another module at leaf1"));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("1 incident before,\\s+no"));
+  expect_matches_schema(run({"-o", "json"}).out, "report");
+  keep("what nobody can read\n");
+  EXPECT_THAT(run({}).out, HasSubstr("leaf1->spine2")) << "of incidents it tells all the same";
 }
 
 TEST_F(WeftReport, WritesJsonAndCsv) {

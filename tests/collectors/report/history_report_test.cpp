@@ -10,6 +10,7 @@ namespace weft::report {
 namespace {
 
 using std::chrono::seconds;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -88,6 +89,73 @@ TEST(HistoryJson, IsByItsSchema) {
   history.channels = {{"leaf1->spine2", {{kNoon, seconds(10), 100, 1, Verdict::healthy}}}};
   expect_matches_schema(history_json(history, {.generated_at = UtcTime(seconds(1)), .tool_version = "1"}),
                         "report");
+}
+
+files::EventReport incident_of(const char* link, Nanoseconds from, Nanoseconds to) {
+  auto event = one_cable().incidents[0];
+  event.incident.links = {link};
+  event.incident.first_seen = from;
+  event.incident.last_seen = to;
+  event.incident.muted_by.reset();
+  return event;
+}
+
+TEST(RepairOutcomes, AModuleThatWasChangedHeldWhereNoIncidentCameSince) {
+  using std::chrono::hours;
+  auto history = one_cable();
+  history.incidents = {incident_of("leaf1--spine2", kNoon - hours(9), kNoon - hours(8)),
+                       incident_of("leaf1--spine2", kNoon - hours(5), kNoon + seconds(60)),
+                       incident_of("leaf2--spine2", kNoon - hours(5), kNoon + hours(5)),
+                       incident_of("leaf3--spine1", kNoon + hours(3), kNoon + hours(4))};
+  history.repairs =
+      repair_outcomes(history.incidents, {{"leaf1--spine2", "leaf1/p6", "MT1", "MT2\x1b", kNoon},
+                                          {"leaf2--spine2", "leaf2/p6", "MT3", "MT4", kNoon},
+                                          {"leaf4--spine1", "leaf4/p5", "MT5", "MT6", kNoon}});
+  const auto& outcomes = history.repairs;
+  ASSERT_EQ(outcomes.size(), 2u)
+      << "of leaf4--spine1 there was no trouble, at leaf3--spine1 nothing was done";
+  EXPECT_EQ(outcomes[0].link, "leaf1--spine2");
+  EXPECT_EQ(outcomes[0].before, 2u);
+  EXPECT_EQ(outcomes[0].since, 0u) << "an incident is seen until enough clean probes crossed";
+  EXPECT_EQ(outcomes[1].since, 1u) << "the one that was open went on";
+  EXPECT_THAT(history_table(history, 80), HasSubstr("2 incidents before, nothing was watched"));
+  history.repairs[0].watched = hours(75);
+  const auto text = history_table(history, 80);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, HasSubstr("another module at leaf1/p6 since"));
+  EXPECT_THAT(text, ContainsRegex("2 incidents before,\\s+none in 3 days"));
+  EXPECT_THAT(text, HasSubstr("1 since: it did not"));
+  EXPECT_LE(widest(text), 80u);
+  const auto json = history_json(history, {.generated_at = UtcTime(seconds(1)), .tool_version = "1"});
+  expect_matches_schema(json, "report");
+  EXPECT_THAT(json, HasSubstr("\"serial_after\": \"MT2"));
+}
+
+TEST(RepairOutcomes, WhatWasMutedIsTheWorkItselfAndWhatCameAfterItIsNot) {
+  using std::chrono::hours;
+  auto history = one_cable();  // muted for "optics", noon and ten minutes
+  history.incidents.push_back(incident_of("leaf1--spine2", kNoon - hours(9), kNoon - hours(8)));
+  auto outcomes = repair_outcomes(history.incidents, {});
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes[0].reason, "optics");
+  EXPECT_EQ(outcomes[0].before, 1u);
+  EXPECT_EQ(outcomes[0].since, 0u);
+  history.repairs = outcomes;
+  EXPECT_THAT(history_table(history, 80), HasSubstr("muted (optics)"));
+  history.incidents.push_back(incident_of("leaf1--spine2", kNoon + hours(9), kNoon + hours(10)));
+  EXPECT_EQ(repair_outcomes(history.incidents, {})[0].since, 1u);
+  expect_matches_schema(history_json(history, {.generated_at = UtcTime(seconds(1)), .tool_version = "1"}),
+                        "report");
+}
+
+TEST(RepairOutcomes, NeitherASuspicionNorWhatMayBeAnotherCableCounts) {
+  auto history = one_cable();
+  history.incidents = {incident_of("leaf1--spine2", kNoon + seconds(7200), kNoon + seconds(9000)),
+                       incident_of("leaf1--spine2", kNoon + seconds(7200), kNoon + seconds(9000))};
+  history.incidents[0].incident.opened.reset();
+  history.incidents[1].incident.links.emplace_back("leaf2--spine2");
+  EXPECT_TRUE(
+      repair_outcomes(history.incidents, {{"leaf1--spine2", "leaf1/p6", "MT1", "MT2", kNoon}}).empty());
 }
 
 TEST(OffencesCsv, HasACableALineQuotedWhereItMust) {
