@@ -279,9 +279,11 @@ class Reader {
   bool is_open(const files::GroupReport& report) const {
     auto its = report.channels;
     std::ranges::sort(its);
+    files::GroupReport sum = report;
+    sum.nodes.clear();
     return !its.empty() && std::ranges::any_of(document_.sets, [&](const files::SetReport& set) {
       return set.cause == report.cause &&
-             (files::channels_of(set) == its ||
+             (files::is_told_by(set, sum) ||
               std::ranges::any_of(set.alternatives, [&](std::vector<std::string> names) {
                 std::ranges::sort(names);
                 return names == its;

@@ -49,9 +49,6 @@ void join_cables(HostFinding& into, const HostFinding& other) {
   }
 }
 
-/// Of a set so many are listed; more are of no use to anybody.
-constexpr std::size_t kMaxAlternatives = 6;
-
 /// What other traffic explains of the same channel joins it.
 template <class Finding>
 void join_to_congestion(std::vector<Finding>& findings, auto is_of_same) {
@@ -128,10 +125,13 @@ bool are_rivals(const Found& found) {
          std::ranges::none_of(found.channels, is_there_and_back);
 }
 
-/// Alternatives become a set, those that it lists, and what the finding is about is the sum of them.
+/// Alternatives become a set, the likeliest of them; what the finding is about is the sum of all, also of
+/// those that the set does not list: one of these may be the truth.
 void Report::add_set(Found& found) {
-  const bool too_many = found.alternatives.size() > kMaxAlternatives;
-  if (too_many) found.alternatives.resize(kMaxAlternatives);
+  for (const auto& alternative : found.alternatives) append(found.channels, alternative);
+  std::ranges::sort(found.channels);
+  const bool too_many = found.alternatives.size() > kMaxListed;
+  if (too_many) found.alternatives.resize(kMaxListed);
   OpenSet set{.cause = found.cause,
               .verdict = verdict_of_found(found),
               .alternatives = found.alternatives,
@@ -172,13 +172,7 @@ void Report::add(Found found) {
     found.nodes.clear();
     found.channels.clear();
   }
-  if (!found.alternatives.empty()) {
-    add_set(found);
-    for (const auto& alternative : found.alternatives) append(found.channels, alternative);
-    std::ranges::sort(found.channels);
-    const auto again = std::ranges::unique(found.channels);
-    found.channels.erase(again.begin(), again.end());
-  }
+  if (!found.alternatives.empty()) add_set(found);
   if (const auto host = host_of(fabric_, found)) return add_host(*host, std::move(found));
   const auto link_of = [](ChannelId channel) { return Fabric::link_of(channel); };
   const bool one_link =

@@ -20,6 +20,9 @@ inline constexpr double kSure = 0.95;
 inline constexpr double kSuspected = 0.5;
 double named_from(Cause cause);
 
+/// Of a set so many are listed; more are of no use to anybody.
+inline constexpr std::size_t kMaxListed = 6;
+
 /// A cause found, not yet put into words. One channel; or several that cannot be told apart; or a whole node;
 /// or alternatives, of which exactly one is true and all of whose channels are then at fault (`channels` is
 /// empty then, and `nodes` but for a switch: switch_around()).

@@ -170,8 +170,8 @@ struct DiagnosisDocument {
 
 /// Those of its alternatives together, each once, by name.
 std::vector<std::string> channels_of(const SetReport& set);
-/// A group that names no node and has the channels and the cause of a set: the set tells of it, and its
-/// evidence is that of the set.
+/// A group that names no node and has the cause and channels of a set (where that lists not all, at least the
+/// listed ones): the set tells of it, and its evidence is that of the set.
 bool is_told_by(const SetReport& set, const GroupReport& group);
 /// Lists of channels that the probes cannot tell apart and of which no set and no group tells.
 std::vector<std::vector<std::string>> untold_classes(const DiagnosisDocument& document);

@@ -115,6 +115,8 @@ class Findings {
   }
 
   /// Of two classes, each the other's reverse (a switch of two cables): one cable both ways, or two one way.
+  /// Where not all pairs can be listed, as of the cables between a pod and the cores, each class stands by
+  /// itself.
   void report_pairs_of_classes() {
     for (std::uint32_t i = 0; i < result_.suspicions.size(); ++i)
       for (std::uint32_t j = i + 1; j < result_.suspicions.size(); ++j) {
@@ -124,7 +126,7 @@ class Findings {
         const bool named =
             std::min(result_.suspicions[i].probability, result_.suspicions[j].probability) >= kNamed;
         if (!named || a.channels.size() < 2 || !a.is_channel() || !b.is_channel() ||
-            a.channels.size() != b.channels.size() ||
+            a.channels.size() != b.channels.size() || a.channels.size() > kMaxListed ||
             cause_of(result_.suspicions[i]) != cause_of(result_.suspicions[j]))
           continue;
         const auto turned = [&](ChannelId c) {

@@ -92,7 +92,7 @@ TEST(Naming, OfASetOfManyTheLikeliestAreListedAndThatThereAreMoreIsSaid) {
     const OpenSet& set = diagnosis.sets[0];
     EXPECT_EQ(set.alternatives, std::vector(found.alternatives.begin(), found.alternatives.begin() + 6));
     EXPECT_EQ(set.more, count > 6);
-    EXPECT_EQ(diagnosis.groups.at(0).channels.size(), 6u);
+    EXPECT_EQ(diagnosis.groups.at(0).channels.size(), count) << "the one that is not listed may be at fault";
   }
 }
 
