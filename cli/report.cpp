@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <ranges>
 
 #include "cli/exit_status.hpp"
 #include "cli/output_files.hpp"
@@ -76,7 +77,8 @@ std::vector<report::ModuleChange> changed_modules(store::Database& database, Nan
   if (!read) return {};
   const Fabric& fabric = read->fabric;
   counters::CounterTable table;
-  for (const auto& [begin, text] : *readings)
+  // The newest first: where the table is full, it is the oldest that are left out.
+  for (const auto& [begin, text] : std::views::reverse(*readings))
     if (text.find("\"serial\"") != std::string::npos)
       static_cast<void>(counters::read_counter_file(fabric, text, "kept readings", "", until, table));
   table.sort_points();
@@ -91,6 +93,7 @@ std::vector<report::ModuleChange> changed_modules(store::Database& database, Nan
 }
 
 Result<void> add_repairs(store::Database& database, report::WatchHistory& history) {
+  if (history.incidents.empty()) return {};
   history.repairs =
       report::repair_outcomes(history.incidents, changed_modules(database, history.from, history.until));
   for (report::RepairOutcome& outcome : history.repairs) {

@@ -232,12 +232,17 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
     return std::tuple(link ? fabric.link(*link).rate.bits_per_second() : 0.0,
                       fabric.node(fabric.port(port).node).tier, kind);
   };
-  // The module part and the FEC in use, as far as they are told.
-  const auto kind_of = [&](PortId port) {
+  // By whom it is measured, the closest first: its module part with the FEC in use, its part, all.
+  const auto kinds_of = [&](PortId port) {
     const auto module = table.modules.find(port);
     const auto fec = table.fec_modes.find(port);
     const std::string part = module == table.modules.end() ? "" : module->second.state.part;
-    return fec == table.fec_modes.end() || fec->second.empty() ? part : part + " " + fec->second;
+    std::vector<std::string> kinds;
+    if (fec != table.fec_modes.end() && !fec->second.mode.empty())
+      kinds.push_back(part + " " + fec->second.mode);
+    if (!part.empty()) kinds.push_back(part);
+    kinds.emplace_back();
+    return kinds;
   };
   std::set<PortId> told, peers;
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
@@ -252,17 +257,18 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
     told.insert(port);
     found.trends.push_back({port, source, *trend, 0, fec_tail(bins_of(of_port))});
     if (!peers.insert(port).second) return;  // of another source
-    levels[group(port, "")].push_back(trend->now);
-    if (const auto kind = kind_of(port); !kind.empty()) levels[group(port, kind)].push_back(trend->now);
+    for (const auto& kind : kinds_of(port)) levels[group(port, kind)].push_back(trend->now);
   });
   found.told = told.size();
   std::map<std::tuple<double, Tier, std::string>, double> usual;
   for (auto& [of, rates] : levels)
     if (std::get<std::string>(of).empty() || rates.size() >= kMinPeers) usual[of] = median(rates);
-  for (PortTrend& one : found.trends) {
-    const auto alike = usual.find(group(one.port, kind_of(one.port)));
-    one.beside_peers = one.trend.now - (alike != usual.end() ? alike->second : usual.at(group(one.port, "")));
-  }
+  for (PortTrend& one : found.trends)
+    for (const auto& kind : kinds_of(one.port))
+      if (const auto alike = usual.find(group(one.port, kind)); alike != usual.end()) {
+        one.beside_peers = one.trend.now - alike->second;
+        break;
+      }
   std::ranges::stable_sort(found.trends, {}, [](const PortTrend& one) {
     return std::tuple(!one.trend.degrading, one.trend.degrading ? one.trend.loss->days : 0.0, -one.trend.now);
   });

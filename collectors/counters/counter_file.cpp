@@ -168,16 +168,14 @@ class Reader {
     const auto port = port_of(place);
     if (!port) return into_.unplaced.add(port.error().message), Result<void>();
     const auto source = into_.source(place.source), exporter = into_.exporter(place.source);
-    WEFT_TRY_VOID(take_module(line, *port, source, *place.at));
-    EpochWords words = place.epoch;
-    if (const auto known = into_.modules.find(*port); words.serial.empty() && known != into_.modules.end())
-      if (const auto told = known->second.serials.find(source); told != known->second.serials.end())
-        words.serial = told->second;  // also of a reading without the module: it is read more seldom
-    const auto epoch = into_.epoch(words);
-    if (const auto fec = line.find("fec")) {
+    if (const auto fec = line.find("fec"); fec && fec->shown() != "null") {
       WEFT_TRY(const auto mode, fec->text());
-      into_.fec_modes[*port] = mode.substr(0, kMaxWord);
+      take_fec(*port, *place.at, mode);
     }
+    EpochWords words = place.epoch;
+    WEFT_TRY(const auto serial, take_module(line, *port, source, *place.at));
+    if (words.serial.empty()) words.serial = serial;
+    const auto epoch = into_.epoch(words);
     for (const auto& member : value["counters"].items()) {
       const auto key = parse_counter_key(member.key());
       if (!key) {
@@ -195,10 +193,15 @@ class Reader {
     return {};
   }
 
-  /// What `weft counters nic` tells of the module beside the counters.
-  Result<void> take_module(const JsonView& line, PortId port, std::uint32_t source, Nanoseconds at) {
+  void take_fec(PortId port, Nanoseconds at, std::string_view mode) {
+    PortFec& known = into_.fec_modes[port];
+    if (at >= known.at) known = {at, std::string(mode.substr(0, kMaxWord))};
+  }
+
+  /// What `weft counters nic` tells of the module beside the counters: its serial, empty where there is none.
+  Result<std::string> take_module(const JsonView& line, PortId port, std::uint32_t source, Nanoseconds at) {
     const auto module = line.find("module");
-    if (!module) return {};
+    if (!module) return std::string();
     WEFT_TRY(auto state, module_of(*module));
     auto& known = into_.modules[port];
     if (!state.serial.empty()) {
@@ -206,10 +209,11 @@ class Reader {
       if (!before.empty()) known.changed = known.changed.value_or(false) || before != state.serial;
       before = state.serial;
     }
-    if (at < known.at) return {};
+    std::string serial = state.serial;
+    if (at < known.at) return serial;
     known.at = at;
     known.state = std::move(state);
-    return {};
+    return serial;
   }
 
   /// The names of a port repeat with each time.

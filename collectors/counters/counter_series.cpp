@@ -103,6 +103,25 @@ void CounterTable::sort_points() {
   for (CounterSeries& one : series_) std::ranges::stable_sort(one.points, {}, &CounterPoint::at);
 }
 
+void CounterTable::fill_serials() {
+  const auto words = epoch_words();
+  if (std::ranges::all_of(words, [](const EpochWords& of) { return of.serial.empty(); })) return;
+  const auto fill = [&](auto&& points) {
+    std::uint32_t told = 0;
+    for (CounterPoint& point : points) {
+      const EpochWords &its = words[point.epoch], &last = words[told];
+      if (!its.serial.empty())
+        told = point.epoch;
+      else if (!last.serial.empty() && its.boot == last.boot && its.cleared == last.cleared)
+        point.epoch = told;
+    }
+  };
+  for (CounterSeries& one : series_) {
+    fill(one.points);
+    fill(std::views::reverse(one.points));
+  }
+}
+
 Result<PortId> port_named(const Fabric& fabric, std::string_view node, std::string_view port) {
   WEFT_TRY(const auto id, fabric.find_node(node));
   const auto ports = fabric.ports_of(id);

@@ -61,6 +61,12 @@ struct PortModule {
   std::optional<bool> changed = std::nullopt;  // whether a source told two; absent: none told one twice
 };
 
+/// The mode of forward error correction in use, as its newest reading tells: "RS", "BaseR", "off".
+struct PortFec {
+  Nanoseconds at{};
+  std::string mode;
+};
+
 class CounterTable {
  public:
   /// More points than that are refused: 24 bytes each. 147,456 ports have 25 counters, 10 times each.
@@ -88,12 +94,15 @@ class CounterTable {
   /// The points of each series in the order of time, where they were added from several files: that they were
   /// not says nothing of a clock then.
   void sort_points();
+  /// A reading that does not say which module was in the port is of the one that the same source told before
+  /// it, else behind it, under the same boot and clear time: modules are read more seldom than counters.
+  void fill_serials();
 
   std::map<PortId, PortModule> modules;
-  std::map<PortId, std::string> fec_modes;  // in use, as told last: "RS", "BaseR", "off"
-  Remarks unplaced;                         // series that no port of the fabric has
-  Remarks doubled;                          // two for one counter of one port
-  Remarks refused;                          // values and lines that cannot be
+  std::map<PortId, PortFec> fec_modes;
+  Remarks unplaced;  // series that no port of the fabric has
+  Remarks doubled;   // two for one counter of one port
+  Remarks refused;   // values and lines that cannot be
 
  private:
   void chain(std::uint32_t series);

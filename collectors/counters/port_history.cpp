@@ -319,6 +319,7 @@ std::vector<SeriesHistory> port_history(std::span<const CounterSeries> of_one_po
 void each_history(const Fabric& fabric, CounterTable& table,
                   const std::function<void(std::span<const SeriesHistory>)>& take) {
   table.sort();
+  table.fill_serials();
   const std::span<const CounterSeries> all(table.series());
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin + 1;

@@ -123,13 +123,14 @@ std::vector<ModuleChange> module_changes(const CounterTable& table) {
         told[{series.port, series.source}].emplace(point.at, serial);
   std::map<PortId, ModuleChange> last;
   for (const auto& [whose, serials] : told) {
-    std::string before = serials.begin()->second;
+    const std::pair<const Nanoseconds, std::string>* before = &*serials.begin();
     std::optional<ModuleChange> change;
-    for (const auto& [at, serial] : serials) {
-      if (serial != before) change = {whose.first, before, serial, at};
-      before = serial;
+    for (const auto& one : serials) {
+      if (one.second != before->second)
+        change = {whose.first, before->second, one.second, before->first, one.first};
+      before = &one;
     }
-    if (!change || before == serials.begin()->second) continue;
+    if (!change || before->second == serials.begin()->second) continue;
     // Two sources that tell of one change see it at their next reading each.
     const auto [known, is_new] = last.emplace(whose.first, *change);
     const bool is_same = known->second.after == change->after;

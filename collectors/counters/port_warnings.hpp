@@ -27,7 +27,7 @@ std::map<Nanoseconds, std::string> readings_to_keep(const Fabric& fabric, const 
 struct ModuleChange {
   PortId port;
   std::string before, after;  // serials
-  Nanoseconds at{};           // of the first reading with the new one, since 1970
+  Nanoseconds from{}, at{};   // between the last reading of the one and the first of the other; since 1970
 };
 /// The last one of each port, by port; none where the newest serial is the oldest one: a source that takes
 /// turns between two says nothing. Points are in the order of time.

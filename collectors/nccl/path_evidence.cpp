@@ -141,7 +141,12 @@ class PathEvidence {
       for (const auto& alternative : set.alternatives) add_set(alternative, names);
       std::ranges::sort(names);
       names.erase(std::ranges::unique(names).begin(), names.end());
-      found.alternatives.push_back(std::move(names));
+      // What the probes cannot tell apart stands above with all its channels.
+      const auto is_told = [&](std::vector<std::string> told) {
+        std::ranges::sort(told);
+        return set.more && std::ranges::includes(told, names);
+      };
+      if (std::ranges::none_of(found.alternatives, is_told)) found.alternatives.push_back(std::move(names));
     }
   }
 

@@ -93,7 +93,8 @@ std::string paused_by(const std::vector<std::string>& evidence) {
   std::vector<std::string> all;
   for (const std::string& line : evidence) {
     const auto stopped = line.find(kStoppedItsSender);
-    if (!line.starts_with(kPauseFrames) || !line.ends_with(kOrSlowAsWell) || stopped == std::string::npos)
+    if (line.find(kPauseFrames) == line.npos || !line.ends_with(kOrSlowAsWell) ||
+        stopped == std::string::npos)
       continue;
     const auto from = stopped + kStoppedItsSender.size();
     const auto to = line.size() - kOrSlowAsWell.size();

@@ -96,6 +96,7 @@ std::string channel_table(const ChannelSteps& channel, std::size_t columns) {
 
 std::string hours_or_days(Nanoseconds time) {
   const auto hours = std::chrono::floor<std::chrono::hours>(time).count();
+  if (hours == 0) return "less than an hour";
   return hours < 48 ? fmt::format("{} h", hours) : fmt::format("{} days", hours / 24);
 }
 
@@ -110,7 +111,10 @@ std::string outcome_text(const RepairOutcome& outcome) {
                             : outcome.watched == Nanoseconds()
                                 ? std::string("nothing was watched since")
                                 : fmt::format("none in {} of watching since", hours_or_days(outcome.watched));
-  return fmt::format("{}: {}; {} before, {}", outcome.link, what, counted(outcome.before, "incident", ' '),
+  return fmt::format("{}: {}; {} before, {}{}", outcome.link, what, counted(outcome.before, "incident", ' '),
+                     outcome.meanwhile > 0
+                         ? fmt::format("{} before or after (nothing was read between), ", outcome.meanwhile)
+                         : "",
                      since);
 }
 
@@ -133,6 +137,7 @@ DocumentTree tree_of(const RepairOutcome& outcome) {
     tree["muted"] = outcome.reason;
   }
   tree["incidents_before"] = outcome.before;
+  if (outcome.module) tree["incidents_meanwhile"] = outcome.meanwhile;
   tree["incidents_since"] = outcome.since;
   tree["watched_hours"] = std::chrono::floor<std::chrono::hours>(outcome.watched).count();
   return tree;
@@ -196,21 +201,29 @@ std::vector<RepairOutcome> repair_outcomes(const std::vector<files::EventReport>
   std::vector<RepairOutcome> all;
   const auto add = [&](RepairOutcome outcome, Nanoseconds from) {
     for (const files::IncidentReport* incident : of_cable.at(outcome.link)) {
-      if (incident->muted_by) continue;
-      outcome.before += incident->first_seen < from ? 1 : 0;
-      outcome.since += incident->last_seen > outcome.at + kStillSeen ? 1 : 0;
+      // What was muted is the work itself, also where the mute came later than the incident: when, is not
+      // known.
+      if (incident->muted_by && !outcome.module) continue;
+      const bool came_back = incident->last_seen > outcome.at + kStillSeen;
+      (came_back ? outcome.since : incident->first_seen <= from ? outcome.before : outcome.meanwhile) += 1;
     }
     all.push_back(std::move(outcome));
   };
-  for (const ModuleChange& change : modules)
-    if (of_cable.contains(change.link))
-      add({.link = change.link, .at = change.at, .module = change}, change.at);
+  for (const ModuleChange& change : modules) {
+    // A cable whose modules are a part of it tells of one change at both ends.
+    const auto is_known = [&](const RepairOutcome& other) {
+      return other.link == change.link && other.module->before == change.before &&
+             other.module->after == change.after;
+    };
+    if (of_cable.contains(change.link) && std::ranges::none_of(all, is_known))
+      add({.link = change.link, .at = change.at, .module = change}, change.from);
+  }
   for (const auto& [link, incidents] : of_cable) {
     const files::IncidentReport* last = nullptr;  // that was muted
     for (const files::IncidentReport* incident : incidents)
       if (incident->muted_by && (last == nullptr || incident->last_seen > last->last_seen)) last = incident;
     if (last != nullptr)
-      add({.link = link, .at = last->last_seen, .reason = *last->muted_by}, last->first_seen);
+      add({.link = link, .at = last->last_seen, .reason = *last->muted_by}, last->last_seen);
   }
   std::ranges::stable_sort(all, std::ranges::greater(), &RepairOutcome::at);
   return all;

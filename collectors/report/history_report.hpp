@@ -28,18 +28,19 @@ struct ChannelSteps {
 struct ModuleChange {
   std::string link, port;
   std::string before, after;  // serials
-  Nanoseconds at{};           // since 1970
+  Nanoseconds from{}, at{};   // the last reading of the one, the first of the other; since 1970
 };
 
 /// What was done about a cable, and whether its trouble came back. Only incidents count that opened and blame
-/// this cable alone; what came while it was muted is the work itself.
+/// this cable alone.
 struct RepairOutcome {
   std::string link;
-  Nanoseconds at{};                                   // the change of a module, or the end of what was muted
+  Nanoseconds at{};  // the first reading of another module; when what was muted was seen last
   std::optional<ModuleChange> module = std::nullopt;  // else a mute
   std::string reason = {};                            // of the mute
-  std::size_t before = 0, since = 0;                  // incidents
-  Nanoseconds watched{};                              // for so long since then; of repair_outcomes() 0
+  std::size_t before = 0, since = 0;  // incidents; of a mute those that were not muted at their end
+  std::size_t meanwhile = 0;  // that came and went between the two readings: before the change or after it
+  Nanoseconds watched{};      // for so long since then; of repair_outcomes() 0
 };
 
 /// Of cables with an incident among these, the latest first.

@@ -54,7 +54,11 @@ std::vector<LookFinding> findings_of(const Diagnosis& diagnosis) {
     std::ranges::sort(channels);
     const auto again = std::ranges::unique(channels);
     channels.erase(again.begin(), again.end());
-    return group.nodes.empty() && group.cause == set.cause && group.channels == channels;
+    // A set lists its likeliest alternatives alone, the group has the channels of all.
+    const bool same = set.more ? std::ranges::includes(group.channels, channels) &&
+                                     group.verdict == set.verdict && group.confidence == set.confidence
+                               : group.channels == channels;
+    return group.nodes.empty() && group.cause == set.cause && same;
   };
   for (const GroupFinding& group : diagnosis.groups) {
     if (std::ranges::any_of(diagnosis.sets, [&](const OpenSet& set) { return is_set(group, set); })) continue;

@@ -95,24 +95,20 @@ std::vector<std::string> channels_of(const SetReport& set) {
   return each_once(std::move(channels));
 }
 
-namespace {
-
-bool is_sum_of(const std::vector<std::string>& channels, const SetReport& set) {
-  const auto its = each_once(channels), listed = channels_of(set);
-  return set.more ? std::ranges::includes(its, listed) : its == listed;
-}
-
-}  // namespace
-
 bool is_told_by(const SetReport& set, const GroupReport& group) {
-  return group.nodes.empty() && group.cause == set.cause && is_sum_of(group.channels, set);
+  if (!group.nodes.empty() || group.cause != set.cause) return false;
+  const auto its = each_once(group.channels), listed = channels_of(set);
+  if (!set.more) return its == listed;
+  // Of one finding both say the same; it is told by nothing else.
+  return group.verdict == set.verdict && group.confidence == set.confidence &&
+         std::ranges::includes(its, listed);
 }
 
 std::vector<std::vector<std::string>> untold_classes(const DiagnosisDocument& document) {
   std::vector<std::vector<std::string>> untold;
   for (const auto& channels : document.ambiguous) {
     const auto its = each_once(channels);
-    if (std::ranges::none_of(document.sets, [&](const auto& set) { return is_sum_of(its, set); }) &&
+    if (std::ranges::none_of(document.sets, [&](const auto& set) { return channels_of(set) == its; }) &&
         std::ranges::none_of(document.groups, [&](const auto& g) { return each_once(g.channels) == its; }))
       untold.push_back(channels);
   }

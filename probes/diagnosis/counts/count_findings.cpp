@@ -115,8 +115,8 @@ class Findings {
   }
 
   /// Of two classes, each the other's reverse (a switch of two cables): one cable both ways, or two one way.
-  /// Where not all pairs can be listed, as of the cables between a pod and the cores, each class stands by
-  /// itself.
+  /// Where the pairs of one cable each are too many to list, as of the cables between a pod and the cores,
+  /// each class stands by itself.
   void report_pairs_of_classes() {
     for (std::uint32_t i = 0; i < result_.suspicions.size(); ++i)
       for (std::uint32_t j = i + 1; j < result_.suspicions.size(); ++j) {

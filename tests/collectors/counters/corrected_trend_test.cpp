@@ -132,7 +132,7 @@ TEST(PortTrends, PeersAreThePortsWithTheSameModuleAndFecWhereTheseAreTold) {
   for (const PortTrend& one : port_trends(site.fabric, site.table).trends)
     EXPECT_NEAR(one.beside_peers, 0, 0.01) << site.fabric.name_of(one.port);
   for (auto& [port_id, module] : site.table.modules) {
-    site.table.fec_modes[port_id] = module.state.part == "B" ? "off" : "RS";
+    site.table.fec_modes[port_id].mode = module.state.part == "B" ? "off" : "RS";
     module.state.part = "A";
   }
   for (const PortTrend& one : port_trends(site.fabric, site.table).trends)

@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "topology/model/clos.hpp"
+
 namespace weft::counters {
 namespace {
 
@@ -191,6 +193,21 @@ TEST(PortHistory, OfNothingIsNothing) {
   EXPECT_THAT(port_history({}, std::nullopt), IsEmpty());
   EXPECT_THAT(growths(history({series(PortCounter::frames_in, {})})), IsEmpty());
   EXPECT_THAT(growths(history({series(PortCounter::frames_in, {7})})), IsEmpty());
+}
+
+/// A module is read more seldom than the counters of its port.
+TEST(EachHistory, AReadingWithoutTheModuleIsNoRestartAndAnotherModuleIsOne) {
+  const Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  CounterTable table;
+  auto& frames = table.at(*fabric.find_port("leaf1/p3"), {PortCounter::frames_in}, table.source("nic"));
+  std::uint64_t value = 0;
+  for (const char* serial : {"", "A1", "", "A1", "", "A2", ""}) {
+    const Nanoseconds at = kStart + seconds(60 * (++value));
+    ASSERT_TRUE(table.add(frames, {at, 1000 * value, table.epoch({.boot = "b", .serial = serial})}));
+  }
+  std::vector<std::uint64_t> grown;
+  each_history(fabric, table, [&](std::span<const SeriesHistory> all) { grown = growths(all.front()); });
+  EXPECT_THAT(grown, ElementsAre(1000, 1000, 1000, 1000, 1000)) << "not from A1 to A2";
 }
 
 }  // namespace

@@ -107,10 +107,10 @@ TEST(RepairOutcomes, AModuleThatWasChangedHeldWhereNoIncidentCameSince) {
                        incident_of("leaf1--spine2", kNoon - hours(5), kNoon + seconds(60)),
                        incident_of("leaf2--spine2", kNoon - hours(5), kNoon + hours(5)),
                        incident_of("leaf3--spine1", kNoon + hours(3), kNoon + hours(4))};
-  history.repairs =
-      repair_outcomes(history.incidents, {{"leaf1--spine2", "leaf1/p6", "MT1", "MT2\x1b", kNoon},
-                                          {"leaf2--spine2", "leaf2/p6", "MT3", "MT4", kNoon},
-                                          {"leaf4--spine1", "leaf4/p5", "MT5", "MT6", kNoon}});
+  history.repairs = repair_outcomes(history.incidents,
+                                    {{"leaf1--spine2", "leaf1/p6", "MT1", "MT2\x1b", kNoon - hours(2), kNoon},
+                                     {"leaf2--spine2", "leaf2/p6", "MT3", "MT4", kNoon - hours(2), kNoon},
+                                     {"leaf4--spine1", "leaf4/p5", "MT5", "MT6", kNoon - hours(2), kNoon}});
   const auto& outcomes = history.repairs;
   ASSERT_EQ(outcomes.size(), 2u)
       << "of leaf4--spine1 there was no trouble, at leaf3--spine1 nothing was done";
@@ -129,6 +129,27 @@ TEST(RepairOutcomes, AModuleThatWasChangedHeldWhereNoIncidentCameSince) {
   const auto json = history_json(history, {.generated_at = UtcTime(seconds(1)), .tool_version = "1"});
   expect_matches_schema(json, "report");
   EXPECT_THAT(json, HasSubstr("\"serial_after\": \"MT2"));
+}
+
+TEST(RepairOutcomes, OfAModuleCountWhatWasMutedTooAndWhatFellBetweenTwoReadings) {
+  using std::chrono::hours;
+  const ModuleChange change{"leaf1--spine2", "leaf1/p6", "MT1", "MT2", kNoon - hours(2), kNoon};
+  auto other_end = change;
+  other_end.port = "spine2/p1";
+  auto muted = incident_of("leaf1--spine2", kNoon + hours(1), kNoon + hours(9));
+  muted.incident.muted_by = "later";
+  auto outcomes = repair_outcomes({muted}, {change, other_end});
+  ASSERT_EQ(outcomes.size(), 2u) << "the change, told by both ends of one cable, and the mute";
+  EXPECT_EQ(outcomes[1].since, 1u) << "the trouble came back, whoever muted it then";
+  outcomes =
+      repair_outcomes({incident_of("leaf1--spine2", kNoon - hours(1), kNoon - seconds(900))}, {change});
+  EXPECT_EQ(outcomes.at(0).meanwhile, 1u);
+  EXPECT_EQ(outcomes[0].before + outcomes[0].since, 0u);
+  auto history = one_cable();
+  history.repairs = outcomes;
+  EXPECT_THAT(history_table(history, 80), ContainsRegex("1\\s+before\\s+or\\s+after"));
+  expect_matches_schema(history_json(history, {.generated_at = UtcTime(seconds(1)), .tool_version = "1"}),
+                        "report");
 }
 
 TEST(RepairOutcomes, WhatWasMutedIsTheWorkItselfAndWhatCameAfterItIsNot) {
@@ -154,8 +175,8 @@ TEST(RepairOutcomes, NeitherASuspicionNorWhatMayBeAnotherCableCounts) {
                        incident_of("leaf1--spine2", kNoon + seconds(7200), kNoon + seconds(9000))};
   history.incidents[0].incident.opened.reset();
   history.incidents[1].incident.links.emplace_back("leaf2--spine2");
-  EXPECT_TRUE(
-      repair_outcomes(history.incidents, {{"leaf1--spine2", "leaf1/p6", "MT1", "MT2", kNoon}}).empty());
+  EXPECT_TRUE(repair_outcomes(history.incidents, {{"leaf1--spine2", "leaf1/p6", "MT1", "MT2", kNoon, kNoon}})
+                  .empty());
 }
 
 TEST(OffencesCsv, HasACableALineQuotedWhereItMust) {

@@ -90,6 +90,17 @@ TEST_F(FindingsOfALook, OfAGroupThatIsAnOpenSetTooAreThoseOfTheSetAlone) {
   EXPECT_THAT(all[0].evidence, ElementsAre(HasSubstr("2 alternatives or more")));
 }
 
+/// The group has the channels of all alternatives, the set lists the likeliest: one finding.
+TEST_F(FindingsOfALook, OfASetThatIsTooLongToBeListedIsOne) {
+  std::vector all{channel("leaf1->spine1"), channel("spine1->leaf2"), channel("leaf2->spine2")};
+  std::ranges::sort(all);
+  diagnosis_.groups = {{.channels = all, .confidence = 0.98}};
+  diagnosis_.sets = {{.alternatives = {{all[1]}, {all[0]}}, .confidence = 0.98, .more = true}};
+  EXPECT_EQ(findings_of(diagnosis_).size(), 1u);
+  diagnosis_.groups[0].confidence = 0.97;
+  EXPECT_EQ(findings_of(diagnosis_).size(), 2u) << "of another fault";
+}
+
 TEST_F(FindingsOfALook, APlaceIsAtItsChannelsAndWhereItHasNoneAtThoseOfItsNodes) {
   const NodeId spine = *fabric_.find_node("spine1");
   const auto one = channel("leaf1->spine1");
