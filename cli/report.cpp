@@ -87,7 +87,7 @@ std::vector<report::ModuleChange> changed_modules(store::Database& database, Nan
     const auto channel = fabric.channel_from(change.port);
     if (channel && change.at >= from && change.at < until)
       changes.push_back({fabric.name_of(Fabric::link_of(*channel)), fabric.name_of(change.port),
-                         change.before, change.after, change.at});
+                         change.before, change.after, change.from, change.at});
   }
   return changes;
 }

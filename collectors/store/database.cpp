@@ -14,6 +14,7 @@ namespace weft::store {
 namespace {
 
 constexpr int kWaitForOthersMs = 5'000;
+constexpr int kBetweenTriesMs = 10;
 
 struct Finalize {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -150,8 +151,16 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
   // Rows of history have 1 to 3 kB: on pages of 4 kB a quarter of the file would be empty.
   // WAL: readers and one writer do not wait for each other. Of a power cut the last transactions may go, and
   // come again from the event stream.
-  if (access == Access::write)
-    WEFT_TRY_VOID(database.run("PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"));
+  if (access == Access::write) {
+    auto done = database.run("PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
+    // Of several who make a file at once one turns its log on, and SQLite lets the others not wait for that.
+    for (int waited = 0; !done && done.error().kind == ErrorKind::conflict && waited < kWaitForOthersMs;
+         waited += kBetweenTriesMs) {
+      sqlite3_sleep(kBetweenTriesMs);
+      done = database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
+    }
+    if (!done) return pass_on(done);
+  }
   return database;
 }
 

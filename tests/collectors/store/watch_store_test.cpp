@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <fstream>
 #include <thread>
 
@@ -33,6 +34,24 @@ TEST(Migrations, ADatabaseOfAnOlderVersionIsMigratedWithWhatItHas) {
     ASSERT_TRUE(store) << store.error().message;
     EXPECT_EQ(store->last_sequence(), version >= 1 ? 1u : 0u);
     EXPECT_EQ(incidents(store->database(), {})->size(), version >= 1 ? 1u : 0u);
+  }
+}
+
+TEST(Databases, ManyWhoMakeOneAtOnceAllOpenIt) {
+  const StoreFile file;
+  for (int round = 0; round < 20; ++round) {
+    const auto path = file.other(fmt::format("new{}.db", round));
+    std::vector<Result<void>> said(6);
+    std::barrier all(static_cast<std::ptrdiff_t>(said.size()));
+    {
+      std::vector<std::jthread> makers;
+      for (auto& mine : said)
+        makers.emplace_back([&] {
+          all.arrive_and_wait();
+          mine = Database::open(path, Database::Access::write).map([](const Database&) {});
+        });
+    }
+    for (const auto& one : said) ASSERT_TRUE(one) << one.error().message;
   }
 }
 
