@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 
 #include "topology/base/check.hpp"
@@ -151,16 +152,9 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
   // Rows of history have 1 to 3 kB: on pages of 4 kB a quarter of the file would be empty.
   // WAL: readers and one writer do not wait for each other. Of a power cut the last transactions may go, and
   // come again from the event stream.
-  if (access == Access::write) {
-    auto done = database.run("PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
-    // Of several who make a file at once one turns its log on, and SQLite lets the others not wait for that.
-    for (int waited = 0; !done && done.error().kind == ErrorKind::conflict && waited < kWaitForOthersMs;
-         waited += kBetweenTriesMs) {
-      sqlite3_sleep(kBetweenTriesMs);
-      done = database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
-    }
-    if (!done) return pass_on(done);
-  }
+  if (access == Access::write)
+    WEFT_TRY_VOID(
+        database.run_in_turn("PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"));
   return database;
 }
 
@@ -169,6 +163,18 @@ Result<void> Database::run(std::string_view statements) {
   const int done = sqlite3_exec(connection_->handle.get(), text.c_str(), nullptr, nullptr, nullptr);
   if (done != SQLITE_OK) return error("write");
   return {};
+}
+
+/// SQLite waits for others by itself but for some moments of theirs: where a log is turned on, made anew or
+/// ended.
+Result<void> Database::run_in_turn(std::string_view statements) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kWaitForOthersMs);
+  auto done = run(statements);
+  while (!done && done.error().kind == ErrorKind::conflict && std::chrono::steady_clock::now() < end) {
+    sqlite3_sleep(kBetweenTriesMs);
+    done = run(statements);
+  }
+  return done;
 }
 
 Result<sqlite3_stmt*> Database::statement(std::string_view text, const SqlValues& values) {
@@ -213,7 +219,7 @@ Result<std::int64_t> Database::number(std::string_view text, const SqlValues& va
 }
 
 Result<void> Database::in_transaction(const std::function<Result<void>()>& work) {
-  WEFT_TRY_VOID(run("BEGIN IMMEDIATE"));
+  WEFT_TRY_VOID(run_in_turn("BEGIN IMMEDIATE"));
   auto done = work();
   if (done) done = run("COMMIT");
   // SQLite itself has rolled back after some errors (a full disk): then there is nothing to roll back.

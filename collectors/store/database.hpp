@@ -51,6 +51,8 @@ class Database {
 
   /// Statements without values or answer.
   Result<void> run(std::string_view statements);
+  /// The same, tried for 5 s while others are writing.
+  Result<void> run_in_turn(std::string_view statements);
   Result<void> execute(std::string_view statement, const SqlValues& values = {});
   /// Calls `each` for each row; its error ends the query and is passed on.
   Result<void> query(std::string_view statement, const SqlValues& values,
