@@ -20,6 +20,7 @@ struct Piece {
 constexpr Piece kPieces[] = {
     {"drawn", bench_drawn},
     {"drawn_background", bench_drawn_background},
+    {"drawn_counters", bench_drawn_counters},
     {"small_loss", bench_small_loss},
     {"sensitivity", bench_sensitivity},
     {"bursts", bench_bursts},

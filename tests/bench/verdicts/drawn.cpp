@@ -9,13 +9,16 @@
 namespace weft::bench {
 namespace {
 
+/// What stands beside the faults.
+enum class Beside { nothing, background, healthy_counters };
+
 struct Case {
   const SmallFabric* fabric;
   std::vector<LinkId> cables;
   Kind kind;
   Ways ways;
   std::uint64_t seed;
-  bool with_background;
+  Beside beside;
 };
 
 enum class Size { few, many };
@@ -34,10 +37,10 @@ using Orbits = std::vector<std::vector<LinkId>>;
 
 /// Of few cables every orbit each way; of many, random sets, the ways in turn.
 std::vector<Case> cases_of(const SmallFabric& fabric, const Orbits& orbits, Kind kind, Size size,
-                           const VerdictOptions& options, bool with_background) {
+                           const VerdictOptions& options, Beside beside) {
   std::vector<Case> cases;
   const auto add = [&](std::vector<LinkId> cables, Ways ways, std::uint64_t seed) {
-    cases.push_back({&fabric, std::move(cables), kind, ways, seed, with_background});
+    cases.push_back({&fabric, std::move(cables), kind, ways, seed, beside});
   };
   if (size == Size::few) {
     for (const auto& set : orbits)
@@ -62,7 +65,8 @@ Shown run_case(const Case& one) {
   const auto faults = draw_faults(one.fabric->fabric, one.cables, one.kind, one.ways, random);
   SweepCase swept_case{.fabric = one.fabric, .seed = one.seed};
   for (const DrawnFault& fault : faults) swept_case.faults.push_back(fault.spec);
-  if (one.with_background) swept_case.background = any_background(random);
+  if (one.beside == Beside::background) swept_case.background = any_background(random);
+  swept_case.healthy_counters = one.beside == Beside::healthy_counters;
   const Swept swept = sweep_simulated(swept_case);
   const Judgement judged = judge(one.fabric->fabric, faults, swept, swept_case.background);
   Shown shown{judged.score, {}};
@@ -77,8 +81,8 @@ Shown run_case(const Case& one) {
 
 class Drawn {
  public:
-  Drawn(VerdictOptions options, Figures& figures, bool with_background)
-      : options_(std::move(options)), figures_(figures), with_background_(with_background) {}
+  Drawn(VerdictOptions options, Figures& figures, Beside beside)
+      : options_(std::move(options)), figures_(figures), beside_(beside) {}
 
   void run() {
     fmt::print("\n{:<6} {:<5} {:<4} {:>6} {:>5} | {:>13} {:>13} {:>6} | {:>12} {:>6} {:>6}\n", "fabric",
@@ -86,7 +90,8 @@ class Drawn {
                "switch", "set of");
     for (const SmallFabric& fabric : small_fabrics())
       if (VerdictOptions::wants(options_.fabrics, fabric.name)) run(fabric);
-    with_background_ ? report_background() : report();
+    beside_ == Beside::nothing ? report()
+                               : report_beside(beside_ == Beside::background ? "background" : "counters");
   }
 
  private:
@@ -98,12 +103,13 @@ class Drawn {
 
   void run(const SmallFabric& fabric) {
     const Orbits orbits = sets_up_to_symmetry(fabric.fabric, options_.per_fabric, options_.base);
-    if (!with_background_) figures_.note("orbits_" + fabric.name, static_cast<double>(orbits.size()));
+    if (beside_ == Beside::nothing)
+      figures_.note("orbits_" + fabric.name, static_cast<double>(orbits.size()));
     for (const Size size : kSizes) {
       if (!VerdictOptions::wants(options_.sizes, to_string(size))) continue;
       for (const Kind kind : kKinds) {
         if (!VerdictOptions::wants(options_.kinds, to_string(kind))) continue;
-        run(fabric, kind, size, cases_of(fabric, orbits, kind, size, options_, with_background_));
+        run(fabric, kind, size, cases_of(fabric, orbits, kind, size, options_, beside_));
       }
     }
   }
@@ -156,15 +162,16 @@ class Drawn {
     if (share.all > 0) figures_.add(figure, share.value(), target);
   }
 
-  void report_background() {
+  void report_beside(std::string_view what) {
     const DrawnScore all = pool([](const Key&) { return true; });
+    const auto figure = [&](std::string_view name) { return fmt::format("{}_{}", name, what); };
     fmt::print("\n");
-    figures_.add("false_healthy_background", static_cast<double>(all.false_healthy), "0");
-    figures_.note("drawn_trials_background", static_cast<double>(all.trials));
-    add("named_background", sum_of(all.named), ".97");
-    add("named_or_set_background", sum_of(all.named_or_set), ".90");
-    add("wrong_names_background", all.wrong_names, "at most .02");
-    figures_.add("cable_called_switch_background", static_cast<double>(all.cable_called_switch), "0");
+    figures_.add(figure("false_healthy"), static_cast<double>(all.false_healthy), "0");
+    figures_.note(figure("drawn_trials"), static_cast<double>(all.trials));
+    add(figure("named"), sum_of(all.named), ".97");
+    add(figure("named_or_set"), sum_of(all.named_or_set), ".90");
+    add(figure("wrong_names"), all.wrong_names, "at most .02");
+    figures_.add(figure("cable_called_switch"), static_cast<double>(all.cable_called_switch), "0");
   }
 
   void report() {
@@ -222,19 +229,27 @@ class Drawn {
 
   const VerdictOptions options_;
   Figures& figures_;
-  const bool with_background_;
+  const Beside beside_;
   std::map<Key, DrawnScore> pooled_;
   std::size_t shown_ = 0;
 };
 
-}  // namespace
-
-void bench_drawn(const VerdictOptions& options, Figures& figures) { Drawn(options, figures, false).run(); }
-
-void bench_drawn_background(const VerdictOptions& options, Figures& figures) {
+void bench_drawn_beside(const VerdictOptions& options, Figures& figures, Beside beside) {
   VerdictOptions fewer = options;
   fewer.per_fabric = (options.per_fabric + 3) / 4;
-  Drawn(fewer, figures, true).run();
+  Drawn(fewer, figures, beside).run();
+}
+
+}  // namespace
+
+void bench_drawn(const VerdictOptions& options, Figures& figures) {
+  Drawn(options, figures, Beside::nothing).run();
+}
+void bench_drawn_background(const VerdictOptions& options, Figures& figures) {
+  bench_drawn_beside(options, figures, Beside::background);
+}
+void bench_drawn_counters(const VerdictOptions& options, Figures& figures) {
+  bench_drawn_beside(options, figures, Beside::healthy_counters);
 }
 
 }  // namespace weft::bench

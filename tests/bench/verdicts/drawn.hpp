@@ -9,5 +9,7 @@ namespace weft::bench {
 void bench_drawn(const VerdictOptions& options, Figures& figures);
 /// A quarter as many, with losses of 1e-6 to 1e-4 on every channel besides.
 void bench_drawn_background(const VerdictOptions& options, Figures& figures);
+/// As many, and every port tells that it counted no error.
+void bench_drawn_counters(const VerdictOptions& options, Figures& figures);
 
 }  // namespace weft::bench

@@ -69,6 +69,15 @@ Swept sweep_simulated(const SweepCase& wanted) {
   const auto done =
       coordinate_in_process(coordinator, names, engines_of(wanted), [](const session::Progress&) {}, {});
   WEFT_CHECK(done.has_value());
+  if (wanted.healthy_counters)
+    for (std::uint32_t c = 0; c < fabric.channel_count(); ++c)
+      for (const auto& [kind, exposure] :
+           {std::pair(CounterKind::codewords, 4.7e9), {CounterKind::frames, 1e7}})
+        sweep.note(ChannelCount{.channel = ChannelId(c),
+                                .kind = kind,
+                                .exposure = exposure,
+                                .end = std::chrono::seconds(60),
+                                .source = fmt::format("{} of its switch", to_string(kind))});
   auto report = sweep.finish();
   return {sweep.observations(), std::move(report)};
 }

@@ -20,6 +20,7 @@ struct SweepCase {
   std::vector<HostStall> stalls = {};
   Fraction background = {};  // as `weft simulate --background`
   session::LoadLevel load = session::LoadLevel::full;
+  bool healthy_counters = false;  // every port tells that it counted no error, whatever it lost
 };
 
 Swept sweep_simulated(const SweepCase& wanted);
