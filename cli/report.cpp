@@ -178,7 +178,8 @@ OptionParser report_options() {
       "weft report (--db FILE [--since 7d] [--link LINK] [--rates FILE] [-o table|json|csv] | DOCUMENT.json "
       "--html PAGE.html [--fabric FABRIC.yaml])",
       "What 'weft watch' kept: incidents of the last days, and which cables were at fault, how "
-      "often and for how long.\nOf one link also what was probed and lost over it. The watcher may "
+      "often and for how long,\nand whether what was done about them held. Of one link also what was probed "
+      "and lost over it. The watcher may "
       "be running. csv has the cables\nalone, one a line with its evidence, for who repairs or "
       "replaces them.\nWith a document (of any command's -o json or --save) instead: that as a page to look "
       "at, one file\nthat opens without a server.",
