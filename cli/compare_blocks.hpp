@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "collectors/compare/built_fabric.hpp"
 #include "collectors/compare/comparison.hpp"
 #include "collectors/compare/measured_run.hpp"
 

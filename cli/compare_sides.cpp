@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/lab_place.hpp"
+#include "collectors/compare/built_fabric.hpp"
 #include "probes/run/agents.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"

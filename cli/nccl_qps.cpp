@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
+#include "collectors/nccl/qp_places.hpp"
 #include "collectors/nccl/qp_table.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/readable.hpp"

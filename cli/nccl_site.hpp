@@ -9,6 +9,7 @@
 
 #include "cli/options.hpp"
 #include "collectors/nccl/path_evidence.hpp"
+#include "collectors/nccl/qp_places.hpp"
 #include "topology/base/result.hpp"
 #include "topology/base/units.hpp"
 #include "topology/files/fabric_file.hpp"

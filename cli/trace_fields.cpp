@@ -9,6 +9,7 @@
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/field_table.hpp"
+#include "probes/plan/field_trial.hpp"
 #include "probes/session/field_script.hpp"
 #include "topology/files/path_map_json.hpp"
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "balancer/nccl/keeper.hpp"
+#include "balancer/nccl/verbs_calls.hpp"
 
 namespace {
 

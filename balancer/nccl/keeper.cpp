@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "balancer/nccl/environment.hpp"
+#include "balancer/nccl/verbs_calls.hpp"
 #include "probes/packet/roce.hpp"
 #include "probes/rdma/relabel.hpp"
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "collectors/compare/built_fabric.hpp"
 #include "collectors/compare/cell_models.hpp"
 #include "collectors/compare/effect.hpp"
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "collectors/nccl/job.hpp"
 #include "collectors/nccl/network.hpp"
 #include "collectors/nccl/suspects.hpp"
 

@@ -11,6 +11,7 @@
 
 #include "collectors/nccl/job.hpp"
 #include "collectors/nccl/path_evidence.hpp"
+#include "collectors/nccl/qp_places.hpp"
 #include "topology/findings/verdict.hpp"
 
 namespace weft::nccl {

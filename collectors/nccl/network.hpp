@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "collectors/nccl/hang.hpp"
+#include "collectors/nccl/job.hpp"
+#include "collectors/nccl/qp_places.hpp"
 
 namespace weft::nccl {
 

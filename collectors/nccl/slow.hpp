@@ -6,6 +6,7 @@
 
 #include "collectors/nccl/path_evidence.hpp"
 #include "collectors/nccl/profile.hpp"
+#include "collectors/nccl/qp_places.hpp"
 #include "topology/files/document.hpp"
 
 namespace weft::nccl {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "collectors/nccl/job.hpp"
 #include "collectors/nccl/suspects.hpp"
 
 namespace weft::nccl {

@@ -82,7 +82,8 @@ std::string hash_text(const plan::HashLearner& hash) {
     return fmt::format("no structure found in {} labels{}; nothing is predicted", hash.flows(),
                        hash.taken_back() ? ": what was predicted is taken back" : "");
   if (!hash.is_checked()) return fmt::format("not learned, {} labels so far", hash.flows());
-  std::string text = fmt::format("learned from {} labels", hash.flows());
+  std::string text =
+      fmt::format("{}learned from {} labels", hash.is_table() ? "a table, " : "", hash.flows());
   if (hash.members_seen() < hash.members())
     text += fmt::format("; these labels reach {} of its {} next hops", hash.members_seen(), hash.members());
   return text;

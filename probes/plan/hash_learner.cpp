@@ -15,9 +15,11 @@ namespace {
 using routing::FlowBits;
 
 constexpr unsigned kCrcBits = 16;
-/// Of hypotheses, of which a search keeps about the chance of passing: 64 forms, two reductions, 16 offsets
-/// and 65,536 constants are 27 bits.
-constexpr double kHypothesisBits = 27;
+/// How many of the highest bits a share is of; fewer than all: a table of so many entries, filled in blocks.
+constexpr std::array<std::uint8_t, 6> kThresholdBits{16, 10, 9, 8, 7, 6};
+/// Of hypotheses, of which a search keeps about the chance of passing: 64 forms, seven reductions, 16 offsets
+/// and 65,536 constants are 28.8 bits.
+constexpr double kHypothesisBits = 29;
 /// A search before there is that much evidence leaves more hypotheses than can be kept.
 constexpr double kMinSearchBits = 24;
 constexpr double kMoreBits = 4;
@@ -28,29 +30,6 @@ constexpr std::size_t kMaxLeft = 4096;
 constexpr std::uint32_t kMinChecks = 4;
 /// More members than a table of hypotheses holds in a byte each; no switch has so many ports.
 constexpr std::uint32_t kMaxCrcMembers = 1024;
-
-/// A linear 16-bit hash: a polynomial, an order of bits and the fields it is of.
-struct CrcForm {
-  routing::HashColumns columns;
-};
-
-const std::vector<CrcForm>& forms_of(bool is_v6) {
-  const auto make = [](bool v6) {
-    std::vector<CrcForm> forms;
-    for (const auto polynomial : routing::kCrc16Polynomials)
-      for (const bool reflected : {false, true})
-        for (const auto fields : routing::kHashedFields)
-          forms.push_back({routing::crc_columns(polynomial, kCrcBits, reflected, fields, v6)});
-    return forms;
-  };
-  static const std::vector<CrcForm> v4 = make(false), v6 = make(true);
-  return is_v6 ? v6 : v4;
-}
-
-bool is_v6(const FlowBits& flow) {
-  constexpr std::uint64_t kV4 = 0xFFFFFFFF;
-  return flow.words[1] != 0 || flow.words[3] != 0 || flow.words[0] > kV4 || flow.words[2] > kV4;
-}
 
 }  // namespace
 
@@ -134,8 +113,9 @@ CrcModel::CrcModel(std::uint32_t members)
 }
 
 std::uint32_t CrcModel::Hypothesis::bucket(std::uint32_t hash, std::uint32_t members) const {
-  return routing::bucket_of(routing::turned(hash, offset, kCrcBits) ^ constant, members, by_threshold,
-                            kCrcBits);
+  const auto at = routing::turned(hash, offset, kCrcBits) ^ constant;
+  if (threshold_bits == 0) return routing::bucket_of(at, members, false, kCrcBits);
+  return routing::bucket_of(at >> (kCrcBits - threshold_bits), members, true, threshold_bits);
 }
 
 /// What same members say of a hypothesis that is wrong: each repeat is a chance of one in so many.
@@ -145,8 +125,8 @@ Bits CrcModel::evidence() const {
 }
 
 bool CrcModel::fits(Hypothesis& hypothesis, const FlowBits& flow, std::uint32_t member) const {
-  const auto& form = forms_of(is_v6(flow))[hypothesis.form];
-  const auto bucket = hypothesis.bucket(routing::hash_of(form.columns, flow), members_);
+  const auto& form = routing::known_crcs(kCrcBits, flow.is_v6())[hypothesis.form];
+  const auto bucket = hypothesis.bucket(routing::hash_of(form, flow), members_);
   auto& known = hypothesis.member_of[bucket];
   if (known >= 0) return known == static_cast<std::int16_t>(member);
   if (std::ranges::find(hypothesis.member_of, static_cast<std::int16_t>(member)) !=
@@ -181,15 +161,25 @@ void CrcModel::search() {
   std::ranges::stable_sort(seen_, [&](const Seen& a, const Seen& b) {
     return std::pair(times_seen_[b.member], a.member) < std::pair(times_seen_[a.member], b.member);
   });
-  const auto& forms = forms_of(is_v6(seen_.front().flow));
+  const auto& forms = routing::known_crcs(kCrcBits, seen_.front().flow.is_v6());
   std::set<std::vector<std::uint32_t>> tried;  // forms that differ in bits which never varied are one
   for (std::size_t form = 0; form < forms.size() && searched_; ++form) {
     std::vector<std::uint32_t> hashes;
-    for (const Seen& each : seen_) hashes.push_back(routing::hash_of(forms[form].columns, each.flow));
+    for (const Seen& each : seen_) hashes.push_back(routing::hash_of(forms[form], each.flow));
     std::vector<std::uint32_t> differences;
     for (const auto hash : hashes) differences.push_back(hash ^ hashes.front());
     if (tried.insert(std::move(differences)).second) search_form(static_cast<std::uint16_t>(form), hashes);
   }
+}
+
+/// More than can be kept: the search is of no use yet.
+void CrcModel::keep_if_it_fits(Hypothesis found) {
+  if (!std::ranges::all_of(seen_, [&](const Seen& each) { return fits(found, each.flow, each.member); }))
+    return;
+  left_.push_back(std::move(found));
+  if (left_.size() <= kMaxLeft) return;
+  searched_ = false;
+  left_.clear();
 }
 
 /// Where the group's size is 2^k times an odd number, k bits of the constant only rename members: they are
@@ -211,24 +201,21 @@ void CrcModel::search_form(std::uint16_t form, const std::vector<std::uint32_t>&
           fits_all = (bucket_by_hash[at[i] ^ constant] == bucket_by_hash[at[i - 1] ^ constant]) ==
                      (seen_[i].member == seen_[i - 1].member);
         if (!fits_all) continue;
-        Hypothesis found{form, offset, by_threshold, constant, std::vector<std::int16_t>(members_, -1)};
-        if (!std::ranges::all_of(seen_,
-                                 [&](const Seen& each) { return fits(found, each.flow, each.member); }))
-          continue;
-        if (left_.size() == kMaxLeft) {
-          searched_ = false;
-          left_.clear();
-          return;
+        for (const auto bits : kThresholdBits) {
+          if (!by_threshold && bits != kCrcBits) break;
+          if ((constant & ((1U << (kCrcBits - bits)) - 1)) != 0) continue;  // below what the share is of
+          keep_if_it_fits({form, offset, by_threshold ? bits : std::uint8_t{0}, constant,
+                           std::vector<std::int16_t>(members_, -1)});
         }
-        left_.push_back(std::move(found));
+        if (!searched_) return;
       }
     }
   }
 }
 
 std::optional<std::uint32_t> CrcModel::told_by(const Hypothesis& hypothesis, const FlowBits& flow) const {
-  const auto& form = forms_of(is_v6(flow))[hypothesis.form];
-  const auto member = hypothesis.member_of[hypothesis.bucket(routing::hash_of(form.columns, flow), members_)];
+  const auto& form = routing::known_crcs(kCrcBits, flow.is_v6())[hypothesis.form];
+  const auto member = hypothesis.member_of[hypothesis.bucket(routing::hash_of(form, flow), members_)];
   if (member >= 0) return static_cast<std::uint32_t>(member);
   if (members_seen_ + 1 != members_) return std::nullopt;
   return static_cast<std::uint32_t>(std::ranges::find(times_seen_, 0U) - times_seen_.begin());
@@ -258,9 +245,18 @@ HashLearner::HashLearner(std::uint32_t members, Fraction confidence)
 }
 
 void HashLearner::give_up() {
-  taken_back_ |= accepted_.has_value();
+  taken_back_ |= accepted_.has_value() || is_table();
   given_up_ = true;
   accepted_.reset();
+  table_.reset();
+}
+
+/// In the flows so far, of which none was predicted.
+void HashLearner::look_for_table() {
+  if (accepted_) return give_up();
+  table_.emplace(members_, needed_);
+  for (const auto& [flow, member] : flows_)
+    if (!table_->learn(flow, member)) return give_up();
 }
 
 void HashLearner::learn(const FlowBits& flow, std::uint32_t member) {
@@ -272,10 +268,16 @@ void HashLearner::learn(const FlowBits& flow, std::uint32_t member) {
     return;
   }
   has_seen_[member] = true;
+  if (table_) {
+    const bool was_told = is_table();
+    if (table_->learn(flow, member)) return;
+    taken_back_ |= was_told;
+    return give_up();
+  }
   if (const auto told = predict(flow); told && *told != member) return give_up();
   switch (std::visit([&](auto& model) { return model.learn(flow, member); }, current_)) {
     case Lesson::contradicted:
-      return give_up();
+      return look_for_table();
     case Lesson::news:
       checks_ = 0;
       unchecked_ = true;
@@ -291,20 +293,23 @@ void HashLearner::learn(const FlowBits& flow, std::uint32_t member) {
 }
 
 std::optional<std::uint32_t> HashLearner::predict(const FlowBits& flow) const {
+  if (table_) return table_->predict(flow);
   if (!accepted_) return std::nullopt;
   return std::visit([&](const auto& model) { return model.predict(flow); }, *accepted_);
 }
 
 std::optional<std::uint32_t> HashLearner::suppose(const FlowBits& flow) const {
   if (given_up_) return std::nullopt;
+  if (table_) return table_->predict(flow);
   return std::visit([&](const auto& model) { return model.predict(flow); }, current_);
 }
 
 std::size_t HashLearner::members_seen() const {
-  return std::visit([](const auto& model) { return model.members_seen(); }, current_);
+  return static_cast<std::size_t>(std::ranges::count(has_seen_, true));
 }
 
 double HashLearner::confidence() const {
+  if (table_) return 1 - std::exp2(-table_->evidence());
   if (!accepted_) return 0;
   return 1 - std::exp2(-std::visit([](const auto& model) { return model.evidence(); }, *accepted_));
 }

@@ -2,9 +2,11 @@
 // took. Where the group's size is a power of two the choice is taken to be T[A x + b] over GF(2), x the bits
 // of the flow, T any bijection (CRC, Toeplitz and XOR hashes; member order is not known). Two flows with one
 // next hop then differ by a vector of A's kernel, so such differences span it, and a flow's coset tells its
-// next hop (after RePaC, USENIX ATC 2021). Other sizes are the remainder, or the share, of a 16-bit CRC: of
-// the known polynomials, fields, offsets and constants those are kept that explain all flows. What was
-// learned is told only after checks on fresh flows; one contradiction ends it for good. Pure; not
+// next hop (after RePaC, USENIX ATC 2021). Other sizes are the remainder, or the share, of a 16-bit CRC (the
+// share of its highest bits alone is a table filled in blocks): of the known polynomials, fields, offsets and
+// constants those are kept that explain all flows. A group that contradicts its model before anything was
+// told may choose by a table (table_model): that is looked for in what flows still come. What was learned is
+// told only after checks on fresh flows; a contradiction of what was told ends it for good. Pure; not
 // thread-safe.
 #pragma once
 
@@ -15,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "probes/plan/table_model.hpp"
 #include "topology/base/units.hpp"
 #include "topology/routing/switch_hash.hpp"
 
@@ -38,7 +41,6 @@ class LinearModel {
   Lesson learn(const routing::FlowBits& flow, std::uint32_t member);
   std::optional<std::uint32_t> predict(const routing::FlowBits& flow) const;
   Bits evidence() const { return evidence_; }
-  std::size_t members_seen() const { return cosets_.size(); }
 
  private:
   routing::FlowBits reduced(routing::FlowBits flow) const;
@@ -61,13 +63,12 @@ class CrcModel {
   std::optional<std::uint32_t> predict(const routing::FlowBits& flow) const;
   /// Beyond what so many hypotheses owe to chance.
   Bits evidence() const;
-  std::size_t members_seen() const { return members_seen_; }
 
  private:
   struct Hypothesis {
     std::uint16_t form;  // into forms()
     std::uint8_t offset;
-    bool by_threshold;
+    std::uint8_t threshold_bits;  // the highest so many say the share; 0: the remainder
     std::uint16_t constant;
     std::vector<std::int16_t> member_of = {};  // by bucket; -1: not seen
     std::uint32_t bucket(std::uint32_t hash, std::uint32_t members) const;
@@ -77,6 +78,7 @@ class CrcModel {
     std::uint32_t member;
   };
   void search();
+  void keep_if_it_fits(Hypothesis found);
   void search_form(std::uint16_t form, const std::vector<std::uint32_t>& hashes);
   bool fits(Hypothesis& hypothesis, const routing::FlowBits& flow, std::uint32_t member) const;
   std::optional<std::uint32_t> told_by(const Hypothesis& hypothesis, const routing::FlowBits& flow) const;
@@ -111,9 +113,13 @@ class HashLearner {
   /// Whether a flow was seen to take this member. What is supposed of one that was not is by exclusion.
   bool has_seen(std::uint32_t member) const { return has_seen_[member]; }
 
-  bool given_up() const { return given_up_; }
+  /// Nothing is predicted, and more flows are not worth asking for: should they come all the same, a table
+  /// may be found, and it is given up no more.
+  bool given_up() const { return given_up_ || (table_ && !table_->is_found()); }
+  /// It chooses by a table of entries, each of which must be met to be known.
+  bool is_table() const { return table_ && table_->is_found(); }
   /// All that is supposed has passed its checks.
-  bool is_checked() const { return accepted_.has_value() && !unchecked_; }
+  bool is_checked() const { return is_table() || (accepted_.has_value() && !unchecked_); }
   /// Was given up after it had predicted.
   bool taken_back() const { return taken_back_; }
   /// 1 - the chance that a group without any structure had fitted the model.
@@ -125,12 +131,14 @@ class HashLearner {
  private:
   using Model = std::variant<LinearModel, CrcModel>;
   static Model model_for(std::uint32_t members);
+  void look_for_table();
 
   std::uint32_t members_;
   Bits needed_;
   Model current_;
   std::optional<Model> accepted_;
-  bool unchecked_ = true;  // current_ knows more than accepted_
+  std::optional<TableModel> table_;  // since current_ was contradicted
+  bool unchecked_ = true;            // current_ knows more than accepted_
   bool given_up_ = false;
   bool taken_back_ = false;
   std::uint32_t checks_ = 0;  // since current_ grew

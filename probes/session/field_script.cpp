@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "probes/plan/field_trial.hpp"
 #include "probes/session/map_stage.hpp"
 #include "topology/base/check.hpp"
 

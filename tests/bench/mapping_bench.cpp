@@ -1,11 +1,12 @@
 // Path maps that are learned: how many labels a pair of NICs with 64 paths takes until all of its 16,384 are
 // predicted, how often a prediction is right, and what a switch without structure costs. Simulated: every
 // switch has its own seed, bit offset and order of members; 5 % of the answers are lost.
-//   bench_mapping [--only pair,full,lab64]
+//   bench_mapping [--only pair,tables,full,lab64]
 // `full`: a fabric of 24,576 NICs; `lab64`: over real packets, as root.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -193,8 +194,52 @@ void measure_pair(bench::Figures& figures) {
   figures.add("right_mod48", mod48.right / static_cast<double>(mod48.labels.size()), "0.99");
 }
 
-constexpr bench::Piece kPieces[] = {
-    {"pair", measure_pair}, {"full", bench::measure_full_map}, {"lab64", bench::measure_lab64}};
+/// Between 64 hosts, any label.
+routing::FlowBits draw_flow(std::mt19937_64& random) {
+  const auto host = [&] {
+    return IpAddress(IpAddress::V4{10, 0, 1, static_cast<std::uint8_t>(random() % 64)});
+  };
+  const auto src = host(), dst = host();
+  const auto label = static_cast<std::uint32_t>(random() % plan::kRoceLabels);
+  return routing::FlowBits::of(src, dst, PathLabel(plan::kFirstRoceLabel + label));
+}
+
+/// A switch of eight next hops that chooses by a table of 256 entries: flows until the table is found, and
+/// what is told of others after kFlows of them.
+void measure_tables(bench::Figures& figures) {
+  constexpr std::size_t kFlows = 1500, kAsked = 10'000;
+  constexpr std::uint32_t kMembers = 8;
+  std::vector<double> found;
+  std::size_t told = 0, wrong = 0;
+  for (std::uint64_t seed = 1; seed <= 2 * kSeeds; ++seed) {
+    const auto family = seed % 2 == 0 ? routing::HashFamily::crc16 : routing::HashFamily::crc32;
+    const routing::SwitchHash hash({family, routing::Reduction::table}, seed, false);
+    plan::HashLearner learner(kMembers, kConfidence);
+    std::mt19937_64 random(seed);
+    std::optional<double> after;
+    for (std::size_t i = 0; i < kFlows; ++i) {
+      const auto flow = draw_flow(random);
+      learner.learn(flow, hash.choose(flow, kMembers));
+      if (learner.is_table() && !after) after = static_cast<double>(learner.flows());
+    }
+    if (after) found.push_back(*after);
+    for (std::size_t i = 0; i < kAsked; ++i) {
+      const auto flow = draw_flow(random);
+      const auto member = learner.predict(flow);
+      told += member ? 1 : 0;
+      wrong += member && *member != hash.choose(flow, kMembers) ? 1 : 0;
+    }
+  }
+  figures.add("tables_found", static_cast<double>(found.size()) / (2 * kSeeds), "1");
+  figures.add("table_flows", median(found));
+  figures.add("table_told", static_cast<double>(told) / (2 * kSeeds * kAsked));
+  figures.add("table_told_wrong", static_cast<double>(wrong), "0");
+}
+
+constexpr bench::Piece kPieces[] = {{"pair", measure_pair},
+                                    {"tables", measure_tables},
+                                    {"full", bench::measure_full_map},
+                                    {"lab64", bench::measure_lab64}};
 
 }  // namespace
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "probes/engine/dpdk/dpdk_device.hpp"
+#include "probes/engine/dpdk/dpdk_library.hpp"
 #include "tests/places.hpp"
 #include "tests/support/router_chain.hpp"
 #include "tests/support/text_of.hpp"

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collectors/compare/built_fabric.hpp"
 #include "collectors/compare/layers.hpp"
 #include "topology/base/splitmix.hpp"
 #include "topology/model/fabric_builder.hpp"

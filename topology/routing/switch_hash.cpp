@@ -18,7 +18,6 @@ constexpr std::size_t kDestination = 128;  // where its bits begin in FlowBits
 constexpr std::size_t kPort = 256;
 constexpr std::uint64_t kOneKey = 1;  // the seed of a Toeplitz key that all devices have
 constexpr unsigned kTableBits = 8;
-constexpr unsigned kFoldBits = 8;  // an XOR of 16-bit words, and of their two bytes
 
 void put_address(const IpAddress& address, std::uint64_t& first, std::uint64_t& second) {
   const std::size_t length = address.is_v6() ? 16 : 4;
@@ -87,10 +86,18 @@ HashColumns toeplitz_columns(std::uint64_t seed, bool is_v6) {
   return columns;
 }
 
-HashColumns fold_columns() {
-  HashColumns columns{};
-  for (std::size_t bit = 0; bit < FlowBits::kBits; ++bit) columns[bit] = 1U << bit % kFoldBits;
-  return columns;
+std::vector<HashColumns> make_known_crcs(unsigned width, bool is_v6) {
+  std::vector<HashColumns> all;
+  const auto add = [&](std::uint32_t polynomial) {
+    for (const bool reflected : {false, true})
+      for (const auto fields : kHashedFields)
+        all.push_back(crc_columns(polynomial, width, reflected, fields, is_v6));
+  };
+  if (width == 16)
+    std::ranges::for_each(kCrc16Polynomials, add);
+  else
+    add(kCrc32Polynomial);
+  return all;
 }
 
 /// One object for all devices that hash alike.
@@ -157,6 +164,11 @@ FlowBits& FlowBits::operator^=(const FlowBits& other) {
   return *this;
 }
 
+bool FlowBits::is_v6() const {
+  constexpr std::uint64_t kV4 = 0xFFFFFFFF;
+  return words[1] != 0 || words[3] != 0 || words[0] > kV4 || words[2] > kV4;
+}
+
 std::optional<std::size_t> FlowBits::top() const {
   for (std::size_t i = kWords; i-- > 0;)
     if (words[i] != 0) return i * 64 + static_cast<std::size_t>(std::bit_width(words[i])) - 1;
@@ -214,6 +226,19 @@ HashColumns crc_columns(std::uint32_t polynomial, unsigned width, bool reflected
     const bool carry = (remainder >> (width - 1) & 1U) != 0;
     remainder = (remainder << 1 & mask) ^ (carry ? polynomial : 0U);
   }
+  return columns;
+}
+
+const std::vector<HashColumns>& known_crcs(unsigned width, bool is_v6) {
+  WEFT_CHECK(width == 16 || width == 32);
+  static const std::vector<HashColumns> known[] = {make_known_crcs(16, false), make_known_crcs(16, true),
+                                                   make_known_crcs(32, false), make_known_crcs(32, true)};
+  return known[(width == 32 ? 2 : 0) + (is_v6 ? 1 : 0)];
+}
+
+HashColumns fold_columns() {
+  HashColumns columns{};
+  for (std::size_t bit = 0; bit < FlowBits::kBits; ++bit) columns[bit] = 1U << bit % kFoldBits;
   return columns;
 }
 

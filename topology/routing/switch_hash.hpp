@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "topology/base/ids.hpp"
 #include "topology/base/ip.hpp"
@@ -32,6 +33,8 @@ struct FlowBits {
   void add(QpNum queue_pair) { words[4] |= std::uint64_t{queue_pair.value() & 0xFFFFFFU} << 16; }
   void add_traffic_class(std::uint8_t value) { words[4] |= std::uint64_t{value} << 40; }
   void add_ingress(PortId port) { words[4] |= std::uint64_t{port.value() & 0xFFFFU} << 48; }
+  /// An address has bits that an IPv4 address has not.
+  bool is_v6() const;
   FlowBits& operator^=(const FlowBits& other);
   friend FlowBits operator^(FlowBits a, const FlowBits& b) { return a ^= b; }
   bool test(std::size_t bit) const { return (words[bit / 64] >> bit % 64 & 1U) != 0; }
@@ -88,6 +91,14 @@ using HashColumns = std::array<std::uint32_t, FlowBits::kBits>;
 /// remainder comes out, lowest bit first.
 HashColumns crc_columns(std::uint32_t polynomial, unsigned width, bool reflected, HashedFields fields,
                         bool is_v6);
+
+/// All CRCs of `width` bits (16 or 32) that switches are known to have: each polynomial, either order of
+/// bits, each order of fields.
+const std::vector<HashColumns>& known_crcs(unsigned width, bool is_v6);
+
+/// The XOR of all 16-bit words, and of the two bytes of that.
+HashColumns fold_columns();
+inline constexpr unsigned kFoldBits = 8;
 
 std::uint32_t hash_of(const HashColumns& columns, const FlowBits& flow);
 

@@ -97,11 +97,46 @@ TEST(HashLearner, GroupsThatAreNoPowerOfTwoAreFoundAmongTheKnownCrcs) {
     }
 }
 
-TEST(HashLearner, ATableOfBucketsIsGivenUpAndNotPredicted) {
-  for (const std::uint32_t members : {7U, 12U}) {
-    HashLearner learner(members, kConfidence);
-    learn(learner, choice_of({HashFamily::crc16, Reduction::table}, 3, members), 200);
-    EXPECT_TRUE(learner.given_up()) << members;
+TEST(HashLearner, AfterItWasGivenUpATableIsFoundInTheFlowsThatStillCome) {
+  for (const auto family : {HashFamily::crc16, HashFamily::crc32, HashFamily::xor_fold})
+    for (const std::uint32_t members : {3U, 5U, 7U, 12U})
+      for (std::uint64_t seed = 1; seed <= draws(5u); ++seed) {
+        const auto choice = choice_of({family, Reduction::table}, mix_bits(seed), members);
+        HashLearner learner(members, kConfidence);
+        EXPECT_LE(learn(learner, choice, 100, seed), 60u) << members << " members, seed " << seed;
+        EXPECT_TRUE(learner.given_up());
+        EXPECT_EQ(predicted(learner, choice), 0u);
+        std::mt19937_64 random(seed);
+        for (int i = 0; i < 5000; ++i) {
+          const FlowBits one = flow(static_cast<std::uint32_t>(0xC000 + random() % 0x4000));
+          learner.learn(one, choice(one));
+        }
+        ASSERT_TRUE(learner.is_table()) << members << " members, seed " << seed;
+        EXPECT_FALSE(learner.given_up());
+        EXPECT_GE(learner.confidence(), 0.999);
+        EXPECT_GT(predicted(learner, choice), 0x4000U * 85 / 100) << members << ", seed " << seed;
+        // Its switch gets another table.
+        FlowBits moved = flow(0xC000);
+        for (std::uint32_t label = 0xC001; !learner.predict(moved); ++label) moved = flow(label);
+        learner.learn(moved, (choice(moved) + 1) % members);
+        EXPECT_TRUE(learner.given_up());
+        EXPECT_TRUE(learner.taken_back());
+        EXPECT_EQ(predicted(learner, choice), 0u);
+      }
+}
+
+TEST(HashLearner, ATableFilledInBlocksIsLearnedAsAShareOfFewerBits) {
+  const auto& crc = routing::known_crcs(16, false)[3];
+  for (const unsigned bits : {8U, 10U}) {
+    const Choice blocks = [&](const FlowBits& f) {
+      const auto entry = routing::turned(routing::hash_of(crc, f), 5, 16) >> (16 - bits);
+      return routing::bucket_of(entry, 3, true, bits);
+    };
+    HashLearner learner(3, kConfidence);
+    learn(learner, blocks, 400);
+    EXPECT_FALSE(learner.given_up()) << bits;
+    EXPECT_FALSE(learner.is_table()) << bits;
+    EXPECT_GT(predicted(learner, blocks), 0x4000U * 95 / 100) << bits;
   }
 }
 

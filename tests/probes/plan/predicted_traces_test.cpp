@@ -10,13 +10,14 @@
 namespace weft::plan {
 namespace {
 
-/// Two leaves, eight spines; a pair whose first labels were traced.
+/// Two leaves; a pair whose first labels were traced.
 struct Rig {
-  explicit Rig(routing::HashOptions hash, std::size_t labels = 64)
-      : sim(sim::SimFabric::make(fabric, addresses.book, {.seed = 3, .hash = hash})) {
+  explicit Rig(routing::HashOptions hash, std::uint32_t labels = 64, std::uint32_t spines = 8)
+      : fabric(*make_clos({.leaves = 2, .spines = spines, .hosts_per_leaf = 2})),
+        sim(sim::SimFabric::make(fabric, addresses.book, {.seed = 3, .hash = hash})) {
     for (std::uint32_t i = 0; i < labels; ++i) trace(PathLabel(kFirstRoceLabel + 1237 * i % kRoceLabels));
   }
-  Fabric fabric = *make_clos({.leaves = 2, .spines = 8, .hosts_per_leaf = 2});
+  Fabric fabric;
   AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
   PathTable table;
   PathLearner learner{fabric, addresses.book, table};
@@ -44,6 +45,17 @@ struct Rig {
 
 TEST(PredictedTraces, LabelsThatArePredictedToCrossAChannelDo) {
   Rig rig({routing::HashFamily::crc32});
+  const ChannelId channel = rig.fabric.find_channel("leaf1->spine5").value();
+  const auto labels = rig.labels_over(channel);
+  ASSERT_FALSE(labels.empty());
+  for (const PathLabel label : labels) {
+    const auto path = rig.truth(label);
+    EXPECT_NE(std::ranges::find(path, channel), path.end()) << label.value();
+  }
+}
+
+TEST(PredictedTraces, ATableOfEntriesIsLearnedWhereManyLabelsWereTraced) {
+  Rig rig({routing::HashFamily::crc16, routing::Reduction::table}, 2000, 7);
   const ChannelId channel = rig.fabric.find_channel("leaf1->spine5").value();
   const auto labels = rig.labels_over(channel);
   ASSERT_FALSE(labels.empty());

@@ -1,5 +1,6 @@
 // Which fields of a packet move its path: by a coordinator over simulated switches.
 #include "probes/session/field_script.hpp"
+#include "probes/plan/field_trial.hpp"
 
 #include <gtest/gtest.h>
 
