@@ -99,8 +99,8 @@ TEST(HashLearner, GroupsThatAreNoPowerOfTwoAreFoundAmongTheKnownCrcs) {
 
 TEST(HashLearner, AfterItWasGivenUpATableIsFoundInTheFlowsThatStillCome) {
   for (const auto family : {HashFamily::crc16, HashFamily::crc32, HashFamily::xor_fold})
-    for (const std::uint32_t members : {3U, 5U, 7U, 12U})
-      for (std::uint64_t seed = 1; seed <= draws(5u); ++seed) {
+    for (const std::uint32_t members : {3U, 12U})
+      for (std::uint64_t seed = 1; seed <= draws(2u); ++seed) {
         const auto choice = choice_of({family, Reduction::table}, mix_bits(seed), members);
         HashLearner learner(members, kConfidence);
         EXPECT_LE(learn(learner, choice, 100, seed), 60u) << members << " members, seed " << seed;
