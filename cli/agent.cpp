@@ -84,8 +84,9 @@ Result<std::string> fabric_to_stand_for(const po::variables_map& values, run::En
   if (!file && standing != (values.count("fabric") != 0))
     return fail(ErrorKind::usage, "--standing and --fabric go together, as in --standing --fabric roce-a");
   if (!standing) return std::string();
-  if (engine != run::EngineKind::raw)
-    return fail(ErrorKind::usage, "--standing --engine {}: standing probes are raw packets, so far",
+  if (engine != run::EngineKind::raw && engine != run::EngineKind::umad && engine != run::EngineKind::ibsim)
+    return fail(ErrorKind::usage,
+                "--standing --engine {}: standing probes are raw packets, or umad on InfiniBand",
                 to_string(engine));
   return file ? file->fabric : values["fabric"].as<std::string>();
 }
@@ -191,8 +192,8 @@ OptionParser agent_options() {
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "standing",
       "probe all the time by what the watcher of --fabric assigns, until it is told to stop, and "
-      "serve runs beside")("fabric", po::value<std::string>()->value_name("NAME"),
-                           "the fabric of that watcher")(
+      "serve runs beside; with --engine raw, or on InfiniBand umad")(
+      "fabric", po::value<std::string>()->value_name("NAME"), "the fabric of that watcher")(
       "credential", po::value<std::vector<std::string>>()->value_name("FILE"),
       "of an agent that stands: a file of weft bus init, which names server, fabric and host, or a directory "
       "of them; it serves all their fabrics")(

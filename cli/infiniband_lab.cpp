@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "probes/engine/umad/umad_mads.hpp"
 
@@ -52,6 +53,22 @@ Result<std::unique_ptr<mad::Mads>> open_lab_mads(const lab::IbLab& lab) {
   std::atexit(return_to_lab);  // runs before the library's own, which was registered earlier
   std::filesystem::current_path(here, error);
   return mads;
+}
+
+Result<run::AgentSite> ib_lab_site(const lab::IbLab& lab, const std::vector<PortId>& nics,
+                                   const AddressBook& gids) {
+  WEFT_TRY(auto program, run::own_program());
+  run::AgentSite site{.program = std::move(program), .agent_options = {.engine = run::EngineKind::ibsim}};
+  for (const PortId nic : nics)
+    if (const auto gid = gids.address_of(nic))
+      site.hosts.push_back(
+          {lab.fabric.port(nic).node, {{{to_string(*gid), *gid}, nic}}, lab.fabric.name_of_nic(nic)});
+  site.launch = [&lab](const run::AgentHost& where, os::ChildSpec agent) {
+    agent.argv = lab::in_directory(lab.directory, std::move(agent.argv));
+    agent.env = lab.environment_at(where.nics.front().nic);
+    return os::ChildProcess::start(agent);
+  };
+  return site;
 }
 
 }  // namespace weft::cli

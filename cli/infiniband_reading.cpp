@@ -25,14 +25,19 @@ Result<std::vector<std::vector<ChannelId>>> expected_paths(const routing::LabelP
   return paths;
 }
 
-Result<InfinibandReading> read_infiniband(mad::Mads& mads, const Fabric& expected) {
+Result<InfinibandReading> read_infiniband_routes(mad::Mads& mads, const Fabric& expected) {
   WEFT_TRY(auto discovery, discover::discover_subnet(mads));
   WEFT_TRY(auto found, build_infiniband_fabric(discovery.subnet, expected.name()));
   auto match = discover::match_fabrics(expected, found.fabric);
   WEFT_TRY(auto tables, read_tables(mads, found, discovery.routes));
-  WEFT_TRY(auto counters, counters::read_counters(mads, found));
-  return InfinibandReading{std::move(found), std::move(discovery.routes), std::move(match), std::move(tables),
-                           std::move(counters)};
+  return InfinibandReading{
+      std::move(found), std::move(discovery.routes), std::move(match), std::move(tables), {}};
+}
+
+Result<InfinibandReading> read_infiniband(mad::Mads& mads, const Fabric& expected) {
+  WEFT_TRY(auto reading, read_infiniband_routes(mads, expected));
+  WEFT_TRY(reading.counters, counters::read_counters(mads, reading.found));
+  return reading;
 }
 
 namespace {

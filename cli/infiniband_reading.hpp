@@ -24,6 +24,8 @@ struct InfinibandReading {
   counters::CounterReading counters;
 };
 Result<InfinibandReading> read_infiniband(mad::Mads& mads, const Fabric& expected);
+/// All but the counters.
+Result<InfinibandReading> read_infiniband_routes(mad::Mads& mads, const Fabric& expected);
 
 /// The ways of a label in the channels of the fabric file. An Error says why there is no answer: it does not
 /// arrive, has too many ways, or one of them is not in the file (a part of them would be no answer).

@@ -73,23 +73,6 @@ void note_unreachable(session::Sweep& sweep, const Fabric& fabric, const Infinib
   }
 }
 
-/// An agent beside each of `nics`, for a client of ibsim is at one adapter; the lab must outlive the site.
-Result<run::AgentSite> site_of(const lab::IbLab& lab, const std::vector<PortId>& nics,
-                               const AddressBook& gids) {
-  WEFT_TRY(auto program, run::own_program());
-  run::AgentSite site{.program = std::move(program), .agent_options = {.engine = run::EngineKind::ibsim}};
-  for (const PortId nic : nics)
-    if (const auto gid = gids.address_of(nic))
-      site.hosts.push_back(
-          {lab.fabric.port(nic).node, {{{to_string(*gid), *gid}, nic}}, lab.fabric.name_of_nic(nic)});
-  site.launch = [&lab](const run::AgentHost& where, os::ChildSpec agent) {
-    agent.argv = lab::in_directory(lab.directory, std::move(agent.argv));
-    agent.env = lab.environment_at(where.nics.front().nic);
-    return os::ChildProcess::start(agent);
-  };
-  return site;
-}
-
 /// Where the agents of a sweep are, and where they reach the coordinator.
 struct Place {
   const Fabric& fabric;  // as its file has it
@@ -187,7 +170,7 @@ Result<int> sweep_lab(const po::variables_map& values, session::SweepOptions opt
   if (const auto ran = ib_lab_engine(lab); ran && *ran != lab.settings.routing)
     print_stderr("weft: OpenSM was asked for {} and fell back to {}\n", lab.settings.routing, *ran);
   const auto gids = gids_of(reading, lab.fabric);
-  WEFT_TRY(auto site, site_of(lab, lab.agents(), gids));
+  WEFT_TRY(auto site, ib_lab_site(lab, lab.agents(), gids));
   return sweep_subnet(values, options, *mads, reading,
                       {.fabric = lab.fabric,
                        .gids = gids,

@@ -6,12 +6,15 @@
 #include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/infiniband_lab.hpp"
+#include "cli/infiniband_source.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/lab_place.hpp"
 #include "cli/options.hpp"
 #include "cli/service.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/watch_backup.hpp"
+#include "cli/watch_infiniband.hpp"
 #include "cli/watch_listener.hpp"
 #include "cli/watch_page.hpp"
 #include "collectors/bus/bus_file.hpp"
@@ -121,12 +124,52 @@ CounterSources counters_of(const lab::Lab& lab) {
   return {};
 }
 
+/// As of now; what is wrong with the routing is said.
+Result<InfinibandReading> first_reading(mad::Mads& mads, const Fabric& fabric, const std::string& options) {
+  WEFT_TRY(auto reading, read_infiniband_routes(mads, fabric));
+  for (const auto& note : routing_notes(reading, "weft topology routes" + options))
+    print_stderr("weft: {}\n", note);
+  return reading;
+}
+
+/// Alone in it: ibsim hands what comes to an adapter to one process there.
+Result<int> watch_infiniband_lab(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
+                                 const Arguments& words, os::ServiceNotifier& service) {
+  const auto name = values["lab"].as<std::string>();
+  WEFT_TRY(const auto lab, lab::ib_lab_open(name, ib_lab_root()));
+  WEFT_TRY_VOID(enter_infiniband_lab(lab, words));
+  const HomeNetwork home;
+  WEFT_TRY(const auto claim, lab::claim_lab(name, ib_lab_root()));
+  WEFT_TRY(const auto tolerance, read_tolerance(values, lab.settings.tolerate));
+  WEFT_TRY(auto options, read_watch_options(values, tolerance, service));
+  if (values["rate"].defaulted()) options.limits.packets_per_second = kIbsimProbesPerSecond;
+  options.limits.burst = kIbsimBurst;
+  WEFT_TRY(auto opened, open_lab_mads(lab));
+  const std::shared_ptr<mad::Mads> mads(std::move(opened));
+  WEFT_TRY(const auto reading, first_reading(*mads, lab.fabric, " --lab=" + name));
+  const auto gids = gids_of(reading, lab.fabric);
+  WEFT_TRY(auto site, ib_lab_site(lab, one_nic_a_host(lab.fabric, lab.agents(), lab::kMaxIbsimAgents), gids));
+  for (run::AgentHost& host : site.hosts) host.agent.clear();  // one a host, by its name
+  options.read_plan = plans_of_subnet(mads, lab.fabric, options.limits);
+  const Interrupt interrupt;
+  const Until until(interrupt.token(), limit);
+  const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
+  WEFT_TRY(const auto outputs, make_watch_outputs(values, lab.fabric, {}, home, service));
+  WEFT_TRY(const auto state, state_directory(values));
+  DropNotes drops([&lab] { return ib_lab_drops(lab); });
+  options.went_round = [&] {
+    service.went_round(0);
+    if (const auto news = drops.news(os::steady_now())) outputs->on_note(*news);
+  };
+  constexpr IpAddress::V4 kLoopback{127, 0, 0, 1};
+  return ended(watch_with_agents(lab.fabric, gids, std::move(site), run::ListenAddress{IpAddress(kLoopback)},
+                                 options, *outputs, state, until.token()),
+               *outputs);
+}
+
 int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
               os::ServiceNotifier& service) {
   const auto name = values["lab"].as<std::string>();
-  if (lab::ib_lab_exists(name, ib_lab_root()))
-    return report({ErrorKind::not_supported,
-                   fmt::format("lab '{}' is an InfiniBand fabric: weft watch probes by raw packets", name)});
   const HomeNetwork home;
   const auto claim = lab::claim_lab(name, lab_state_root(), lab::LabUse::watch);
   if (!claim) return report(claim.error());
@@ -181,26 +224,50 @@ Result<std::optional<bus::BusFile>> read_credential_file(const po::variables_map
   return std::optional(std::move(file));
 }
 
+/// The management datagrams of an InfiniBand fabric, whose hosts have then the addresses that the subnet
+/// says; null: it is a RoCE fabric.
+Result<std::shared_ptr<mad::Mads>> subnet_of(const po::variables_map& values, files::FabricFile& file) {
+  if (file.fabric.kind() != FabricKind::infiniband) {
+    WEFT_TRY_VOID(refuse_subnet_options(values));
+    return std::shared_ptr<mad::Mads>();
+  }
+  WEFT_TRY(auto opened, open_subnet(values));
+  const std::shared_ptr<mad::Mads> mads(std::move(opened));
+  WEFT_TRY(const auto reading, first_reading(*mads, file.fabric, ""));
+  for (const auto& note : match_notes(reading.match, "weft topology check FABRIC.yaml"))
+    print_stderr("weft: {}\n", note);
+  file.addresses = gids_of(reading, file.fabric);
+  return mads;
+}
+
 int watch_cluster(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
                   os::ServiceNotifier& service) {
-  const auto file = read_live_fabric(values["fabric"].as<std::string>());
+  auto file = read_live_fabric(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
-  if (file->fabric.kind() == FabricKind::infiniband)
-    return report({ErrorKind::not_supported,
-                   "weft watch probes by raw packets, which an InfiniBand fabric does not carry"});
+  const auto mads = subnet_of(values, *file);
+  if (!mads) return report(mads.error());
   const auto tolerance = read_tolerance(values, file->lab.tolerate);
   if (!tolerance) return report(tolerance.error());
   const auto hosts = chosen_hosts(values, *file);
   if (!hosts) return report(hosts.error());
+  if (*mads && hosts->size() < 2)
+    return report({ErrorKind::usage,
+                   "a watch needs two hosts at least that are in the file and in the subnet: weft topology "
+                   "check tells what differs"});
   auto launch = read_launch_options(values);
   if (!launch) return report(launch.error());
   const auto credential = read_credential_file(values, file->fabric);
   if (!credential) return report(credential.error());
   if (*credential) launch->bus = (*credential)->address();
-  const auto cluster = cluster_of(*launch, *file, *hosts);
+  auto cluster = cluster_of(*launch, *file, *hosts);
   if (!cluster) return report(cluster.error());
   auto options = read_watch_options(values, *tolerance, service);
   if (!options) return report(options.error());
+  if (*mads) {
+    cluster->site.agent_options.engine = run::EngineKind::umad;
+    options->read_plan = plans_of_subnet(*mads, file->fabric, options->limits);
+    options->gather = cluster->timing.gather;
+  }
   if (*credential) options->name = (*credential)->name;
   if (*credential) options->streams = (*credential)->limits.value_or(options->streams);
   const Interrupt interrupt;
@@ -242,20 +309,22 @@ OptionParser watch_options() {
       "weft watch (--fabric FABRIC.yaml [--credential FILE] | --lab[=NAME]) [options]\n"
       "       weft watch backup FILE --state DIR",
       "Probes every link of a fabric continuously, and reports incidents as they begin and end.", kExamples);
-  parser.options().add_options()("fabric", po::value<std::string>()->value_name("FILE"),
-                                 "the live fabric: its file, with addresses; `weft watch FILE` does as well")(
+  parser.options().add_options()(
+      "fabric", po::value<std::string>()->value_name("FILE"),
+      "the live fabric: its file (RoCE: with addresses); `weft watch FILE` does as well")(
       "hosts", po::value<std::string>()->value_name("LIST"),
       "probe from these hosts, as gpu[001-064],login2 or @FILE (default: all)")(
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
       "watch this lab (see weft lab)");
   parser.options(Group::how_much)
       .add_options()("rate", po::value<double>()->value_name("N")->default_value(kUsualRate),
-                     "probes a host sends per second")(
+                     "probes a host sends per second; an InfiniBand lab sends 100 unless it is said here")(
           "close-after", po::value<std::string>()->value_name("TIME"),
           "an incident is closed when clean probes have crossed its place for so long (default: 1m)")(
           "for", po::value<std::string>()->value_name("TIME"), "end after this time (default: when told to)");
   add_tolerate_option(parser.options(Group::how_much));
   add_launch_options(parser.options(Group::cluster));
+  add_subnet_options(parser.options(Group::infiniband));
   parser.options(Group::cluster)
       .add_options()("credential", po::value<std::string>()->value_name("FILE"),
                      "agents stand already, at the bus of this file of weft bus init");
@@ -277,7 +346,14 @@ int watch_command(const Arguments& arguments) {
   const auto limit = read_option(*values, "for", parse_duration);
   if (!limit) return report(limit.error());
   auto service = service_notifier(1);
-  return values->count("lab") ? watch_lab(*values, *limit, service) : watch_cluster(*values, *limit, service);
+  if (!values->count("lab")) return watch_cluster(*values, *limit, service);
+  if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
+  if (!lab::ib_lab_exists((*values)["lab"].as<std::string>(), ib_lab_root()))
+    return watch_lab(*values, *limit, service);
+  Arguments words{"watch"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const auto status = watch_infiniband_lab(*values, *limit, words, service);
+  return status ? *status : report(status.error());
 }
 
 }  // namespace weft::cli

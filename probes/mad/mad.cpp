@@ -27,7 +27,8 @@ DirectedRoute DirectedRoute::then(std::uint8_t port) const {
 }
 
 std::size_t mad_data_offset(MadClass mad_class) {
-  return mad_class == MadClass::probe ? 40 : mad_class == MadClass::mellanox ? 24 : 64;
+  const bool is_ours = mad_class == MadClass::probe || mad_class == MadClass::standing_probe;
+  return is_ours ? 40 : mad_class == MadClass::mellanox ? 24 : 64;
 }
 
 MadBytes encode_mad(const MadQuestion& question, MadTransaction transaction) {

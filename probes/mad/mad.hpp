@@ -23,8 +23,15 @@ enum class MadClass : std::uint8_t {
   subnet_directed = 0x81,  // directed route
   performance = 0x04,
   mellanox = 0x0A,  // that vendor's own
-  probe = 0x32,     // weft's own class, in the vendor range 0x30..0x4F
+  // Classes of weft's own, in the vendor range 0x30..0x4F. Two, so that a standing agent and the agent of a
+  // run can both be registered at a port.
+  probe = 0x32,
+  standing_probe = 0x33,
 };
+/// Names weft's messages in these classes, at kOuiOffset of the MAD (16.5.1): "wef".
+inline constexpr std::uint32_t kOui = 0x776566;
+inline constexpr std::size_t kOuiOffset = 37;
+
 enum class MadMethod : std::uint8_t { get = 0x01, send = 0x03, get_response = 0x81 };
 enum class MadAttribute : std::uint16_t {
   class_port_info = 0x0001,
@@ -40,7 +47,7 @@ enum class MadAttribute : std::uint16_t {
   port_counters_extended = 0x001D,  // of the performance class
   port_extended_speeds = 0x001F,    // of the performance class: PortExtendedSpeedsCounters
   general_info = 0x0017,            // of Mellanox's class
-  probe = 0x0051,                   // of weft's class
+  probe = 0x0051,                   // of weft's classes
 };
 
 /// A directed route: the ports by which a packet leaves our own port, then one switch after the other. Empty:

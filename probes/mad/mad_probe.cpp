@@ -5,8 +5,7 @@
 namespace weft::mad {
 namespace {
 
-// In the data of the vendor class, from byte 40 of the MAD; the OUI stands at 37 to 39.
-constexpr std::size_t kOui = 37;
+// In the data of the vendor class, from byte 40 of the MAD.
 constexpr std::size_t kKind = 40;
 constexpr std::size_t kBack = 42;
 constexpr std::size_t kSpec = 44;
@@ -18,7 +17,6 @@ constexpr std::size_t kSent = 68;
 constexpr std::size_t kEnd = 76;  // of what the authenticator covers; it stands here
 constexpr std::uint8_t kProbe = 1;
 constexpr std::uint8_t kEcho = 2;
-constexpr std::uint32_t kOurOui = 0x776566;  // "wef"
 
 std::uint64_t authenticator(ByteSpan mad, const packet::RunKey& key) {
   static_assert(crypto_shorthash_BYTES == 8 && crypto_shorthash_KEYBYTES == sizeof(packet::RunKey));
@@ -36,7 +34,7 @@ MadBytes encode_mad_probe(const MadProbe& probe, const packet::RunKey& key) {
   MadBytes mad =
       encode_mad({.mad_class = MadClass::probe, .method = MadMethod::send, .attribute = MadAttribute::probe},
                  MadTransaction(probe.sequence));
-  store_be24(mad, kOui, kOurOui);
+  store_be24(mad, kOuiOffset, kOui);
   store_u8(mad, kKind, probe.is_echo ? kEcho : kProbe);
   store_be16(mad, kBack, probe.back.value());
   store_be32(mad, kSpec, probe.spec);
@@ -54,7 +52,7 @@ std::optional<MadProbe> decode_mad_probe(ByteSpan mad, RunId run, const packet::
   if (!header || header->mad_class != MadClass::probe || header->attribute != MadAttribute::probe)
     return std::nullopt;
   const auto kind = load_u8(mad, kKind);
-  if (load_be24(mad, kOui) != kOurOui || (kind != kProbe && kind != kEcho)) return std::nullopt;
+  if (load_be24(mad, kOuiOffset) != kOui || (kind != kProbe && kind != kEcho)) return std::nullopt;
   if (RunId(load_be64(mad, kRun)) != run || load_be64(mad, kEnd) != authenticator(mad, key))
     return std::nullopt;
   return MadProbe{.is_echo = kind == kEcho,

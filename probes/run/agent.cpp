@@ -80,6 +80,14 @@ void serve_runs(const AgentWords& words, const bus::BusCredential& credential, c
   }
 }
 
+OpenStandingNic standing_nics_for(const AgentWords& words, const ChosenClass& packets,
+                                  const AgentParts& parts) {
+  const EngineKind engine = words.agent_options.engine;
+  if (engine == EngineKind::umad || engine == EngineKind::ibsim)
+    return umad_standing_nics(engine == EngineKind::ibsim, parts.open_mads);
+  return raw_standing_nics(packets.traffic_class);
+}
+
 /// Probes all the time, and serves runs beside.
 Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& credential,
                             const session::Hello& hello, const session::PrepareRun& prepare,
@@ -98,7 +106,7 @@ Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& c
   return run_standing_agent({.host = words.host,
                              .version = hello.version,
                              .nics = words.nics,
-                             .open = raw_standing_nics(packets.traffic_class),
+                             .open = standing_nics_for(words, packets, parts),
                              .runs_served = served,
                              .say = parts.say,
                              .went_round = [&] { parts.went_round(0); }},

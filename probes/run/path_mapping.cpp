@@ -18,8 +18,10 @@ void PathMapping::run(const std::stop_token& stop) {
   is_over_ = true;
 }
 
-Result<MappedPlan> map_paths(const WatchPlace& place, const WatchOptions& options,
-                             const std::stop_token& stop) {
+namespace {
+
+Result<MappedPlan> trace_paths(const WatchPlace& place, const WatchOptions& options,
+                               const std::stop_token& stop) {
   const Fabric& fabric = place.fabric;
   WEFT_TRY(const auto bus,
            bus::connect_nats(place.runs, standing_run(fabric.name()), std::string(session::kCoordinator)));
@@ -35,6 +37,19 @@ Result<MappedPlan> map_paths(const WatchPlace& place, const WatchOptions& option
     if (!script.out().contains(nic.nic)) nics.push_back(nic.nic);
   return MappedPlan{make_standing_plan(fabric, script.learner(), nics, options.limits),
                     fabric.nics().size() - nics.size()};
+}
+
+}  // namespace
+
+Result<MappedPlan> map_paths(const WatchPlace& place, const WatchOptions& options, const HeardHosts& heard,
+                             const std::stop_token& stop) {
+  if (!options.read_plan) return trace_paths(place, options, stop);
+  std::vector<PortId> nics;
+  for (const session::ExpectedHost& host : place.hosts)
+    if (heard.contains(place.fabric.name_of(host.host)))
+      for (const session::NicAssignment& nic : host.nics) nics.push_back(nic.nic);
+  if (nics.empty()) return fail(ErrorKind::absent, "no agent has said that it is there");
+  return options.read_plan(nics);
 }
 
 }  // namespace weft::run

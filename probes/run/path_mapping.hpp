@@ -1,24 +1,25 @@
-// PathMapping: a run that maps the paths of a watched fabric and plans standing probes over them, in a thread
-// of its own: it waits for agents and their answers, and a watcher does not.
+// PathMapping: maps the paths of a watched fabric and plans standing probes over them, in a thread of its
+// own: it waits for agents or switches and their answers, and a watcher does not.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "probes/run/watch_run.hpp"
 
 namespace weft::run {
 
-/// A plan, with the NICs that it is for.
-struct MappedPlan {
-  watch::StandingPlan plan;
-  std::size_t left_out = 0;  // NICs of the fabric that take no part
-};
+/// Hosts whose agents said that they are there, by name.
+using HeardHosts = std::set<std::string>;
 
-/// By the agents of the place; blocks. Errors: those of connect_nats and coordinate.
-Result<MappedPlan> map_paths(const WatchPlace& place, const WatchOptions& options,
+/// By options.read_plan for the NICs of the hosts that were heard; without it by a run of the agents of the
+/// place. Blocks. Errors: those of read_plan, absent (no host was heard); those of connect_nats and
+/// coordinate.
+Result<MappedPlan> map_paths(const WatchPlace& place, const WatchOptions& options, const HeardHosts& heard,
                              const std::stop_token& stop);
 
 class PathMapping {

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "probes/engine/raw/packet_socket.hpp"
+#include "probes/mad/mad_port.hpp"
 #include "probes/nic/kernel_next_hops.hpp"
+#include "probes/watch/mad_codec.hpp"
+#include "topology/model/infiniband.hpp"
 
 namespace weft::run {
 namespace {
@@ -36,6 +39,12 @@ class StandingSocket final : public datapath::PacketPort {
   os::FileDescriptor roce_port_;
 };
 
+/// The label of a probe is all of its way.
+class NoStations final : public datapath::NextHops {
+ public:
+  Result<packet::MacAddress> next_hop(const IpAddress&) override { return packet::MacAddress(); }
+};
+
 Result<OpenedNic> open_raw(const nic::HostNic& nic) {
   WEFT_TRY(const auto kernel, nic::look_up_nic(nic));
   WEFT_TRY(auto socket, raw::PacketSocket::open(nic, kernel, nic::PacketRole::standing));
@@ -57,6 +66,22 @@ OpenStandingNic raw_standing_nics(std::uint8_t traffic_class) {
       WEFT_TRY(wanted.interface, nic::interface_with(nic.address));
     }
     return open_raw(wanted);
+  };
+}
+
+OpenStandingNic umad_standing_nics(bool in_ibsim, umad::OpenMads open) {
+  return [in_ibsim, open = std::move(open),
+          is_open = false](const session::NicReport& nic) mutable -> Result<OpenedNic> {
+    const auto guid = port_of_gid(nic.address);
+    if (!guid) return fail(ErrorKind::usage, "{} is no GID of an InfiniBand port", to_string(nic.address));
+    if (in_ibsim && is_open)
+      return fail(ErrorKind::not_supported, "ibsim gives a process one port, and that one is open");
+    WEFT_TRY(auto mads, open({.guid = guid, .answers = mad::MadClass::standing_probe, .in_ibsim = in_ibsim}));
+    is_open = true;
+    return OpenedNic{{.mac = {}, .address = nic.address},
+                     std::make_unique<mad::MadPort>(std::move(mads)),
+                     std::make_unique<NoStations>(),
+                     &watch::mad_codec()};
   };
 }
 

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "probes/datapath/packet_port.hpp"
+#include "probes/engine/umad/umad_engine.hpp"
 #include "probes/session/messages.hpp"
 #include "probes/watch/assignment.hpp"
+#include "probes/watch/probe_codec.hpp"
 #include "topology/os/file_descriptor.hpp"
 
 namespace weft::run {
@@ -26,11 +28,15 @@ struct OpenedNic {
   datapath::LocalNic local;
   std::unique_ptr<datapath::PacketPort> port;
   std::unique_ptr<datapath::NextHops> next_hops;
+  const watch::ProbeCodec* codec = &watch::roce_codec();  // of what the port carries
 };
 using OpenStandingNic = std::function<Result<OpenedNic>(const session::NicReport& nic)>;
 
 /// By AF_PACKET sockets. What it opens holds UDP 4791 on that address, beside the runs of sweeps.
 OpenStandingNic raw_standing_nics(std::uint8_t traffic_class);
+/// By management datagrams of the InfiniBand ports whose GIDs are the NICs' addresses. In ibsim a process has
+/// one port, and opens it once.
+OpenStandingNic umad_standing_nics(bool in_ibsim, umad::OpenMads open);
 
 /// Of each peer of the assignment, by its index, for one NIC.
 using PeerHops = std::vector<std::optional<packet::MacAddress>>;

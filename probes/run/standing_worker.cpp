@@ -92,8 +92,8 @@ void StandingWorker::begin(std::shared_ptr<const watch::Assignment> assignment, 
   for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
     if (Nic* nic = nic_of(i)) {
       nic->hops.assign(assignment_->peers.size(), std::nullopt);
-      nic->probes = std::make_unique<watch::StandingProber>(run_, keys_, assignment_->nics[i],
-                                                            nic->opened.local, on_the_grid(at));
+      nic->probes = std::make_unique<watch::StandingProber>(
+          run_, keys_, assignment_->nics[i], nic->opened.local, *nic->opened.codec, on_the_grid(at));
     }
 }
 
@@ -108,12 +108,14 @@ void StandingWorker::open(std::uint32_t index, OpenedNic opened, Nanoseconds at)
   Nic& nic = nics_[assignment_->nics[index].interface];
   nic.opened.port = std::move(opened.port);
   nic.opened.local = opened.local;
+  nic.opened.codec = opened.codec;
   if (!nic.responder)
-    nic.responder = std::make_unique<watch::StandingResponder>(nic.opened.local, keys_, seed_ + nics_.size());
+    nic.responder = std::make_unique<watch::StandingResponder>(nic.opened.local, *nic.opened.codec, keys_,
+                                                               seed_ + nics_.size());
   if (nic.probes) return;  // they go on where they were
   nic.hops.assign(assignment_->peers.size(), std::nullopt);
   nic.probes = std::make_unique<watch::StandingProber>(run_, keys_, assignment_->nics[index],
-                                                       nic.opened.local, on_the_grid(at));
+                                                       nic.opened.local, *nic.opened.codec, on_the_grid(at));
 }
 
 StandingWorker::Nic* StandingWorker::nic_of(std::uint32_t index) {
@@ -150,7 +152,7 @@ void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrival
   outgoing_.clear();
   if (replies_.size() < arrivals.size()) replies_.resize(arrivals.size());
   for (const datapath::Arrival& arrival : arrivals) {
-    const auto read = keys_.read(arrival.frame, nic.opened.local.address);
+    const auto read = keys_.read(arrival.frame, nic.opened.local.address, *nic.opened.codec);
     if (!read) continue;
     if (read->packet.header.kind == packet::ProbeKind::echo) {
       if (nic.probes) nic.probes->take(read->packet, arrival.at);

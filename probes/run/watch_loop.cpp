@@ -118,6 +118,7 @@ void WatchLoop::begin_anew() {
   // Windows so far are of plans before its own.
   static_cast<void>(parts_.link.feed->skip());
   next_mapping_ = now();
+  gathers_until_ = now() + options_.gather;
   adopt_shared();
 }
 
@@ -194,12 +195,22 @@ void WatchLoop::map_paths() {
     } else {
       adopt(std::move(**mapped));
     }
-  } else if (now() >= next_mapping_) {
+  } else if (now() >= next_mapping_ && !awaits_agents()) {
     if (watcher_->plan() == nullptr) listener_.on_note("mapping paths");
     next_mapping_ = Nanoseconds::max();
     mapping_began_ = now();
-    mapping_.emplace(parts_.map);
+    mapping_.emplace(
+        [map = parts_.map, heard = heard_](const std::stop_token& stop) { return map(heard, stop); });
   }
+}
+
+/// Agents that trace paths are waited for where they do; of paths that are read, here.
+bool WatchLoop::awaits_agents() const {
+  const auto is_missing = [&](const session::ExpectedHost& host) {
+    return !heard_.contains(place_.fabric.name_of(host.host));
+  };
+  return options_.read_plan && watcher_->plan() == nullptr && now() < gathers_until_ &&
+         std::ranges::any_of(place_.hosts, is_missing);
 }
 
 void WatchLoop::adopt(MappedPlan mapped) {
@@ -253,10 +264,12 @@ void WatchLoop::hear_agents() {
     if (!speech) {
       watcher_->refuse(word.host);
     } else if (const auto* bye = std::get_if<watch::AgentBye>(&*speech)) {
+      heard_.erase(word.host);
       watcher_->bye(word.host, bye->planned, now());
     } else if (const auto& hello = std::get<watch::AgentHello>(*speech); !watch::speaks(hello.protocol)) {
       note_stranger(word.host, hello);
     } else {
+      heard_.insert(word.host);
       watcher_->hello(word.host, hello.plan, hello.epoch, now());
     }
   }

@@ -37,7 +37,7 @@ class Every {
 /// What it stands on; a test has its own.
 struct WatchParts {
   bus::WatchLink link;
-  PathMapping::Map map;
+  std::function<Result<MappedPlan>(const HeardHosts&, const std::stop_token&)> map;
   std::function<Nanoseconds()> steady;  // never goes back
   std::function<Nanoseconds()> wall;    // what people are told
   /// For windows to come, in one turn; also how late a tick may be.
@@ -66,6 +66,7 @@ class WatchLoop {
   void note_stored(const watch::StoredEvent& stored);
   void lead();
   void map_paths();
+  bool awaits_agents() const;
   void adopt(MappedPlan mapped);
   bool take_up(MappedPlan mapped);
   Result<watch::PlanVersion> next_version();
@@ -98,8 +99,10 @@ class WatchLoop {
   std::uint64_t led_until_ = 0;                         // of those known when it was active last
   std::map<std::uint64_t, std::uint64_t> sequences_;    // by incident, of its last event
   std::map<std::uint64_t, IncidentEvent> last_events_;  // by incident
-  std::set<std::string> strangers_;                     // agents of another protocol, that were told of
-  std::deque<IncidentEvent> pending_;                   // not written yet
+  HeardHosts heard_;
+  Nanoseconds gathers_until_{};        // where the plan is of the hosts that were heard
+  std::set<std::string> strangers_;    // agents of another protocol, that were told of
+  std::deque<IncidentEvent> pending_;  // not written yet
   std::optional<watch::Watcher> watcher_;
   std::optional<PathMapping> mapping_;  // last: its thread uses what stands above
 };

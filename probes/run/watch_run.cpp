@@ -14,7 +14,9 @@ Result<void> run_watch(const WatchPlace& place, const WatchOptions& options, Wat
                           place.bus, place.fabric.name(),
                           {.name = options.name, .lease_time = kLeaseTime, .limits = options.streams}));
   listener.on_shared(link.values);
-  const auto map = [&](const std::stop_token& ended) { return map_paths(place, options, ended); };
+  const auto map = [&](const HeardHosts& heard, const std::stop_token& ended) {
+    return map_paths(place, options, heard, ended);
+  };
   WatchLoop loop(place, options, listener, {std::move(link), map, os::steady_now, os::wall_now});
   std::set<std::string> gone;  // agents that this process started
   while (!stop.stop_requested()) {

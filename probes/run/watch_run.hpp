@@ -7,6 +7,7 @@
 #include <memory>
 #include <stop_token>
 #include <string_view>
+#include <vector>
 
 #include "collectors/bus/nats_bus.hpp"
 #include "collectors/bus/watch_streams.hpp"
@@ -32,12 +33,22 @@ struct WatchPlace {
   bus::NatsAddress runs;                     // the same server, with the login of who coordinates runs
 };
 
+/// A plan, with the NICs that it is for.
+struct MappedPlan {
+  watch::StandingPlan plan;
+  std::size_t left_out = 0;  // NICs of the fabric that take no part
+};
+
+/// A plan between these NICs over paths that are known without a trace, as of now. A thread of its own calls.
+using ReadPlan = std::function<Result<MappedPlan>(const std::vector<PortId>& nics)>;
+
 struct WatchOptions {
   std::string name = std::string(session::kWatcher);  // of this watcher among several
   bus::StreamLimits streams = {};                     // of the bus, where it has none yet
   watch::WatcherOptions watcher = {.tolerance = {}, .book = {.verify_paths = true}};
   watch::PlanLimits limits;
   double answers_per_second = 100;  // hop answers asked of a switch while paths are mapped
+  ReadPlan read_plan = nullptr;     // of a fabric whose paths its switches tell; else the agents trace them
   /// Called each time that the watch has gone round: some times a second, as long as it works.
   std::function<void()> went_round = [] {};
   /// For agents to come before the first plan is made without those that did not.

@@ -53,27 +53,27 @@ packet::RunSecrets StandingKeys::sending(PortId nic, const IpAddress& peer, Nano
   return {epochs_[at].name, epochs_[at].asking.at({nic, peer})};
 }
 
-const packet::RunKey* StandingKeys::key_of(Epoch& epoch, const packet::ProbePacket& packet) {
+const packet::RunKey* StandingKeys::key_of(const CarriedProbe& packet) {
+  const auto epoch = std::ranges::find(epochs_, packet.header.run, &Epoch::name);
+  if (epoch == epochs_.end()) return nullptr;
   const auto nic = packet.header.nic;
   if (packet.header.kind == packet::ProbeKind::echo) {
-    const auto found = epoch.asking.find({nic, packet.ip.source});
-    return found == epoch.asking.end() ? nullptr : &found->second;
+    const auto found = epoch->asking.find({nic, packet.from});
+    return found == epoch->asking.end() ? nullptr : &found->second;
   }
-  if (!asked_.is_at(nic, packet.ip.source) && !asked_before_.is_at(nic, packet.ip.source)) return nullptr;
-  const auto [asker, is_new] = epoch.askers.try_emplace({packet.ip.source, packet.ip.destination});
-  if (is_new) asker->second = packet::pair_key(epoch.own, packet.ip.source, packet.ip.destination);
+  if (!asked_.is_at(nic, packet.from) && !asked_before_.is_at(nic, packet.from)) return nullptr;
+  const auto [asker, is_new] = epoch->askers.try_emplace({packet.from, packet.to});
+  if (is_new) asker->second = packet::pair_key(epoch->own, packet.from, packet.to);
   return &asker->second;
 }
 
-std::optional<StandingKeys::Read> StandingKeys::read(ByteSpan frame, const IpAddress& local) {
-  auto packet = packet::decode_probe_frame(frame);
-  if (!packet || packet->ip.destination != local) return std::nullopt;
-  const auto epoch = std::ranges::find(epochs_, packet->header.run, &Epoch::name);
-  if (epoch == epochs_.end()) return std::nullopt;
-  const auto* key = key_of(*epoch, *packet);
-  if (key == nullptr || !packet::authenticate(*packet, *key)) return std::nullopt;
-  packet->authentic = true;
-  return Read{*packet, *key};
+std::optional<StandingKeys::Read> StandingKeys::read(ByteSpan frame, const IpAddress& local,
+                                                     const ProbeCodec& codec) {
+  const packet::RunKey* key = nullptr;
+  const auto packet = codec.read(frame, [&](const CarriedProbe& claimed) {
+    return key = claimed.to == local ? key_of(claimed) : nullptr;
+  });
+  return packet ? std::optional(Read{*packet, *key}) : std::nullopt;
 }
 
 }  // namespace weft::watch

@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "probes/datapath/run_nics.hpp"
-#include "probes/packet/probe_frame.hpp"
 #include "probes/watch/assignment.hpp"
+#include "probes/watch/probe_codec.hpp"
 
 namespace weft::watch {
 
@@ -27,11 +27,11 @@ class StandingKeys {
   packet::RunSecrets sending(PortId nic, const IpAddress& peer, Nanoseconds now) const;
 
   struct Read {
-    packet::ProbePacket packet;  // authentic
-    packet::RunKey key;          // that it, and an answer to it, is made with
+    CarriedProbe packet;  // authentic
+    packet::RunKey key;   // that it, and an answer to it, is made with
   };
   /// A frame that came to a NIC at `local`. Absent: no probe of one that may ask, no echo of a peer.
-  std::optional<Read> read(ByteSpan frame, const IpAddress& local);
+  std::optional<Read> read(ByteSpan frame, const IpAddress& local, const ProbeCodec& codec);
 
   /// NICs that may ask by the assignment, and by the one before it.
   const datapath::RunNics& asked() const { return asked_; }
@@ -60,7 +60,7 @@ class StandingKeys {
     std::unordered_map<Asker, packet::RunKey, Hash> askers;  // found so far: of NICs that may ask
   };
 
-  const packet::RunKey* key_of(Epoch& epoch, const packet::ProbePacket& packet);
+  const packet::RunKey* key_of(const CarriedProbe& packet);
 
   std::optional<PlanVersion> plan_;
   datapath::RunNics asked_;

@@ -19,11 +19,12 @@ BatchId batch_for(PlanVersion plan, std::uint64_t boot) {
 }  // namespace
 
 StandingProber::StandingProber(const StandingRun& run, const StandingKeys& keys, NicSchedule schedule,
-                               const datapath::LocalNic& nic, Nanoseconds start)
+                               const datapath::LocalNic& nic, const ProbeCodec& codec, Nanoseconds start)
     : run_(run),
       keys_(keys),
       schedule_(std::move(schedule)),
       nic_(nic),
+      codec_(codec),
       batch_(batch_for(run.plan, run.boot)),
       start_(start),
       asked_(start),
@@ -76,18 +77,11 @@ ByteSpan StandingProber::frame_of(std::uint64_t number, std::size_t slot, const 
                                   Nanoseconds now) {
   const auto index = static_cast<std::uint32_t>(number % streams_.size());
   const StreamSpec& stream = schedule_.streams[index];
-  const auto size = packet::probe_size(static_cast<std::size_t>(run_.size.count()), nic_.address.is_v6());
+  const auto size = codec_.frame_size(run_.size, nic_);
   auto& frame = frames_[slot];
-  if (frame.size() != packet::kEthernetSize + size) frame.assign(packet::kEthernetSize + size, std::byte{0});
+  if (frame.size() != size) frame.assign(size, std::byte{0});
   const IpAddress& peer = run_.peers[stream.peer].address;
   const auto secrets = keys_.sending(schedule_.nic, peer, now);
-  const packet::ProbeRoute route{.from_mac = nic_.mac,
-                                 .to_mac = hop,
-                                 .from = nic_.address,
-                                 .to = peer,
-                                 .label = UdpPort(static_cast<std::uint16_t>(stream.label.value())),
-                                 .traffic_class = nic_.traffic_class,
-                                 .identification = static_cast<std::uint16_t>(identification_ + number)};
   const packet::ProbeHeader header{
       .kind = packet::ProbeKind::probe,
       .back_label = UdpPort(static_cast<std::uint16_t>(stream.back_label.value())),
@@ -97,7 +91,14 @@ ByteSpan StandingProber::frame_of(std::uint64_t number, std::size_t slot, const 
       .spec = index,
       .sequence = static_cast<std::uint32_t>(number / streams_.size()),
       .sent_at = now};
-  encode_probe_frame(route, header, secrets.key, size, frame);
+  const CarriedProbe probe{.header = header,
+                           .from = nic_.address,
+                           .to = peer,
+                           .label = stream.label,
+                           .station = hop,
+                           .identification = static_cast<std::uint16_t>(identification_ + number),
+                           .frame_size = size};
+  codec_.write(nic_, probe, secrets.key, frame);
   return frame;
 }
 
@@ -127,19 +128,18 @@ std::optional<std::uint64_t> StandingProber::number_of(const packet::ProbeHeader
   return number >= first_ && number < next_ ? std::optional(number) : std::nullopt;
 }
 
-void StandingProber::take(const packet::ProbePacket& echo, Nanoseconds at_time) {
+void StandingProber::take(const CarriedProbe& echo, Nanoseconds at_time) {
   const auto& header = echo.header;
-  if (header.kind != packet::ProbeKind::echo || header.batch != batch_ || header.nic != schedule_.nic ||
-      !echo.intact)
-    return;
+  if (header.kind != packet::ProbeKind::echo || header.batch != batch_ || header.nic != schedule_.nic) return;
   const auto number = number_of(header);
   if (!number) return;
   auto& probe = at(*number);
   auto& stream = streams_[header.spec];
-  const bool from_peer = echo.ip.source == run_.peers[schedule_.streams[header.spec].peer].address;
+  const bool from_peer = echo.from == run_.peers[schedule_.streams[header.spec].peer].address;
   if (!from_peer || probe.state != State::waiting || probe.stamp != header.sent_at) return;
   probe.state = State::answered;
   probe.count = header.back_label.value();
+  if (!codec_.has_arrival_times()) return;
   const auto left = probe.stamp + Nanoseconds(probe.later);
   stream.rtt.add(std::max(at_time - left - header.turnaround, Nanoseconds(0)));
 }

@@ -47,7 +47,7 @@ class StandingProber {
 
   /// References outlive it. `keys` are of the assignment that `schedule` is of.
   StandingProber(const StandingRun& run, const StandingKeys& keys, NicSchedule schedule,
-                 const datapath::LocalNic& nic, Nanoseconds start);
+                 const datapath::LocalNic& nic, const ProbeCodec& codec, Nanoseconds start);
 
   /// When compose() has something to give; a NIC without streams never has.
   Nanoseconds next_burst() const;
@@ -58,7 +58,7 @@ class StandingProber {
   /// Nothing was due from `since` on: the schedule goes on where it was.
   void skip_time(Nanoseconds since, Nanoseconds now) { start_ += now - since; }
   /// An authentic echo that came to this NIC at `at`.
-  void take(const packet::ProbePacket& echo, Nanoseconds at);
+  void take(const CarriedProbe& echo, Nanoseconds at);
 
   /// One beyond the last probe handed out, and one beyond those whose answer wait is over.
   std::uint64_t next() const { return next_; }
@@ -100,6 +100,7 @@ class StandingProber {
   const StandingKeys& keys_;
   NicSchedule schedule_;
   const datapath::LocalNic& nic_;
+  const ProbeCodec& codec_;
   BatchId batch_;
   Nanoseconds start_;
   Nanoseconds asked_;            // when compose() was called last

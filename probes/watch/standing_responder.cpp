@@ -6,23 +6,17 @@ std::size_t StandingResponder::take(const StandingKeys::Read& probe, Nanoseconds
                                     MutableByteSpan reply) {
   const auto& [packet, key] = probe;
   const auto& asked = packet.header;
-  if (!packet.intact || asked.kind != packet::ProbeKind::probe) return 0;
-  const auto size = packet.ip.bytes.size();
-  if (size != packet::probe_size(size, nic_.address.is_v6())) return 0;  // nothing that a prober sends
+  if (asked.kind != packet::ProbeKind::probe) return 0;
   const auto count = counts_.count(asked.nic, asked.batch, asked.spec, asked.sequence, now);
   if (!count) return 0;
-  auto header = asked;
-  header.kind = packet::ProbeKind::echo;
-  header.back_label = UdpPort(*count);  // the echo's own source port says what stood here
-  header.turnaround = now - at;
-  const packet::ProbeRoute route{.from_mac = nic_.mac,
-                                 .to_mac = packet.ethernet.source,
-                                 .from = nic_.address,
-                                 .to = packet.ip.source,
-                                 .label = asked.back_label,
-                                 .traffic_class = nic_.traffic_class,
-                                 .identification = packet.ip.identification.value_or(0)};
-  return encode_probe_frame(route, header, key, size, reply);
+  CarriedProbe echo = packet;
+  echo.header.kind = packet::ProbeKind::echo;
+  echo.header.back_label = UdpPort(*count);  // the label that the echo itself takes says what stood here
+  echo.header.turnaround = now - at;
+  echo.from = nic_.address;
+  echo.to = packet.from;
+  echo.label = PathLabel(asked.back_label.value());
+  return codec_.write(nic_, echo, key, reply);
 }
 
 }  // namespace weft::watch

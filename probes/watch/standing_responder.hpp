@@ -10,10 +10,10 @@ namespace weft::watch {
 
 class StandingResponder {
  public:
-  /// `nic` and `keys` outlive it. The seed as StandingCounts has it.
-  StandingResponder(const datapath::LocalNic& nic, const StandingKeys& keys, std::uint64_t seed,
-                    const StandingLimits& limits = {})
-      : nic_(nic), keys_(keys), counts_(seed, limits) {}
+  /// All three outlive it. The seed as StandingCounts has it.
+  StandingResponder(const datapath::LocalNic& nic, const ProbeCodec& codec, const StandingKeys& keys,
+                    std::uint64_t seed, const StandingLimits& limits = {})
+      : nic_(nic), codec_(codec), keys_(keys), counts_(seed, limits) {}
 
   /// Takes what the keys read of a frame that came to this NIC at `at`; writes an answer that goes out at
   /// `now` to the front of `reply`, as large as the probe's frame and zeros at first, and returns its size, 0
@@ -24,6 +24,7 @@ class StandingResponder {
 
  private:
   const datapath::LocalNic& nic_;
+  const ProbeCodec& codec_;
   const StandingKeys& keys_;
   StandingCounts counts_;
 };

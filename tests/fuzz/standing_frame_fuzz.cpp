@@ -30,8 +30,8 @@ watch::Assignment assignment() {
 
 /// Whether it was read.
 bool take(watch::StandingKeys& keys, ByteSpan frame) {
-  watch::StandingResponder responder(kNic, keys, 1);
-  const auto read = keys.read(frame, kNic.address);
+  watch::StandingResponder responder(kNic, watch::roce_codec(), keys, 1);
+  const auto read = keys.read(frame, kNic.address, watch::roce_codec());
   if (!read) return false;
   std::vector<std::byte> reply(frame.size());
   if (responder.take(*read, Nanoseconds(5), Nanoseconds(9), reply) > frame.size()) std::abort();

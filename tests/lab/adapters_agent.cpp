@@ -115,7 +115,7 @@ Result<std::unique_ptr<mad::Mads>> open_relay(const umad::UmadPort& port) {
 
 /// Hands datagrams on until the agent ends.
 Result<void> relay(Guid guid) {
-  const auto mads = umad::open_umad({.guid = guid, .answers_probes = true, .in_ibsim = true});
+  const auto mads = umad::open_umad({.guid = guid, .answers = mad::MadClass::probe, .in_ibsim = true});
   if (!mads) return pass_on(mads);
   if (!give(STDIN_FILENO, {})) return {};
   for (;;) {

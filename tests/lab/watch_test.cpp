@@ -3,14 +3,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tests/support/lab_user.hpp"
-#include "tests/support/schema.hpp"
-#include "tests/support/text_of.hpp"
+#include "tests/support/lab_with_watch.hpp"
 
 namespace weft {
 namespace {
@@ -22,61 +18,8 @@ constexpr const char* kFabric =
     "fabric: watched\nkind: roce\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: 400G}\n"
     "lab: {link_rate: 50M}\n";
 
-/// A lab, and a watch of it whose events go to a file.
-class WatchedLab {
- public:
-  WatchedLab() {
-    EXPECT_EQ(user.up().status, 0);
-    watch_.emplace(user.start({"watch", "--lab=" + user.lab, "--state", state(), "--events", events_file(),
-                               "--close-after", "4s", "--for", "150s", "--metrics-file", metrics_file()}));
-  }
-
-  std::string state() const { return user.directory() / "state"; }
-  std::string events_file() const { return user.directory() / "events.jsonl"; }
-  std::string metrics_file() const { return user.directory() / "weft.prom"; }
-  std::string metrics() const { return text_of(metrics_file()); }
-  /// The metrics come to say so within `limit`.
-  bool becomes_healthy(bool healthy, std::chrono::seconds limit) const {
-    const auto until = std::chrono::steady_clock::now() + limit;
-    const auto line = fmt::format("verdict=\"healthy\"}} {}", healthy ? 1 : 0);
-    while (metrics().find(line) == std::string::npos) {
-      if (std::chrono::steady_clock::now() > until) return false;
-      std::this_thread::sleep_for(200ms);
-    }
-    return true;
-  }
-  RunningCommand& watch() { return *watch_; }
-
-  std::vector<Json> events() const {
-    std::vector<Json> all;
-    std::ifstream file(events_file());
-    for (std::string line; std::getline(file, line) && !file.eof();) {
-      expect_matches_schema(line, "event");
-      all.push_back(Json::parse(line));
-    }
-    return all;
-  }
-  /// The first event of this change that is there within `limit`.
-  std::optional<Json> wait_for(const std::string& change, std::chrono::seconds limit) const {
-    const auto until = std::chrono::steady_clock::now() + limit;
-    while (std::chrono::steady_clock::now() < until) {
-      for (const Json& event : events())
-        if (event["change"] == change) return event;
-      std::this_thread::sleep_for(100ms);
-    }
-    return std::nullopt;
-  }
-  /// Every channel was crossed by probes: the database has the first seconds.
-  void wait_until_it_probes() const {
-    for (int i = 0; i < 300 && !std::filesystem::exists(state() + "/watch.db"); ++i)
-      std::this_thread::sleep_for(100ms);
-    std::this_thread::sleep_for(6s);
-  }
-
-  const LabUser user{kFabric};
-
- private:
-  std::optional<RunningCommand> watch_;
+struct WatchedLab : LabWithWatch {
+  WatchedLab() : LabWithWatch(kFabric) {}
 };
 
 TEST(Watch, OpensOneIncidentForAFaultAndClosesItWhenCleanProbesCrossedAgain) {

@@ -27,7 +27,7 @@ class StandingBench {
         epochs({std::byte{42}}, shape.key_time),
         assignment(assignment_of(shape)),
         run{assignment.plan, {{PortId(2), wire.peer_nic().address}}, Bytes(128), shape.boot},
-        nic(run, keys, assignment.nics[0], wire.nic(), wire.now()),
+        nic(run, keys, assignment.nics[0], wire.nic(), watch::roce_codec(), wire.now()),
         windows(assignment.plan, wire.now(), wire.now()) {
     assignment.peers = run.peers;
     peer_assignment.plan = assignment.plan;
@@ -37,13 +37,15 @@ class StandingBench {
     renew_peer_keys();
     restart_peer(1);
     wire.far_end = [this](ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
-      const auto probe = peer_keys.read(frame, wire.peer_nic().address);
+      const auto probe = peer_keys.read(frame, wire.peer_nic().address, watch::roce_codec());
       return probe && responder ? responder->take(*probe, at, now, reply) : 0;
     };
   }
 
   /// The agent at the far end begins anew; `seed` is what it draws then.
-  void restart_peer(std::uint64_t seed) { responder.emplace(wire.peer_nic(), peer_keys, seed); }
+  void restart_peer(std::uint64_t seed) {
+    responder.emplace(wire.peer_nic(), watch::roce_codec(), peer_keys, seed);
+  }
   /// Either end hears of the keys of now.
   void renew_keys() {
     epochs.give(assignment, NodeId(1), {wire.nic().address}, {NodeId(2)}, wire.now());
@@ -83,7 +85,7 @@ class StandingBench {
           break;
         }
         for (const auto& arrival : *arrivals)
-          if (const auto read = keys.read(arrival.frame, wire.nic().address))
+          if (const auto read = keys.read(arrival.frame, wire.nic().address, watch::roce_codec()))
             nic.take(read->packet, arrival.at);
       }
     }

@@ -29,7 +29,6 @@ constexpr std::chrono::seconds kMaxFull{10};
 constexpr int kPermissiveLid = 0xFFFF;
 constexpr int kNoManagement = -EOPNOTSUPP;  // libibumad's, where sysfs has no infiniband_mad
 constexpr const char* kLoadModule = "the kernel module ib_umad is not loaded (modprobe ib_umad)";
-constexpr std::uint8_t kOui[3] = {0x77, 0x65, 0x66};  // "wef": names weft's messages in the vendor class
 
 std::string what_errno_says(int error) { return std::strerror(error < 0 ? -error : error); }
 
@@ -135,11 +134,13 @@ class Umad : public mad::Mads {
   Result<void> register_class(mad::MadClass mad_class, bool takes_requests) {
     Methods methods;
     if (takes_requests) methods.mask[0] = 1L << static_cast<int>(mad::MadMethod::send);
-    std::uint8_t oui[3] = {kOui[0], kOui[1], kOui[2]};
+    std::uint8_t oui[3] = {};
+    store_be24(std::as_writable_bytes(std::span(oui)), 0, mad::kOui);
     const int number = static_cast<int>(mad_class);
     auto* wanted = takes_requests ? methods.mask : nullptr;
-    const int agent = mad_class == mad::MadClass::probe ? umad_register_oui(port_, number, 0, oui, wanted)
-                                                        : umad_register(port_, number, 1, 0, wanted);
+    const bool is_ours = mad_class == mad::MadClass::probe || mad_class == mad::MadClass::standing_probe;
+    const int agent = is_ours ? umad_register_oui(port_, number, 0, oui, wanted)
+                              : umad_register(port_, number, 1, 0, wanted);
     if (agent < 0)
       return fail(ErrorKind::absent, "registering for MADs of class 0x{:x}: {}", number,
                   what_errno_says(agent));
@@ -256,7 +257,7 @@ Result<std::unique_ptr<mad::Mads>> open_umad(const UmadPort& wanted) {
   for (const auto mad_class :
        {mad::MadClass::subnet, mad::MadClass::subnet_directed, mad::MadClass::performance})
     WEFT_TRY_VOID(umad->register_class(mad_class, false));
-  WEFT_TRY_VOID(umad->register_class(mad::MadClass::probe, port.answers_probes));
+  if (port.answers) WEFT_TRY_VOID(umad->register_class(*port.answers, true));
   if (port.in_ibsim) WEFT_TRY_VOID(umad->claim_manager(port));
   return umad;
 }

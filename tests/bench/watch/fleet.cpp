@@ -246,7 +246,7 @@ void measure_watch_24576(Figures& figures) {
   WEFT_CHECK(link.has_value());
   // Once: a second plan would begin while the first is measured.
   bool mapped = false;
-  const auto map = [&](const std::stop_token&) -> Result<run::MappedPlan> {
+  const auto map = [&](const run::HeardHosts&, const std::stop_token&) -> Result<run::MappedPlan> {
     if (std::exchange(mapped, true)) return fail(ErrorKind::absent, "this fabric is mapped once");
     return run::MappedPlan{std::move(plan)};
   };

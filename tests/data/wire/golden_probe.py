@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Builds one probe of each family from docs/wire.md alone, without weft's code, and prints it in hex: the golden
-frames of tests/probes/packet/probe_frame_test.cpp. SipHash-2-4 is written out (Aumasson and Bernstein, 2012)."""
+"""Builds one probe of each family, and a standing one of InfiniBand, from docs/wire.md alone, without weft's code, and
+prints them in hex: the golden frames of tests/probes/packet/probe_frame_test.cpp and tests/probes/watch/mad_codec_test.cpp.
+SipHash-2-4 is written out (Aumasson and Bernstein, 2012)."""
 import ipaddress
 import struct
 import zlib
@@ -67,7 +68,18 @@ def probe(source, destination, size):
     return ethernet + ip + udp + bth + deth + payload + struct.pack("<I", icrc)
 
 
+def mad(source, destination, label, back):
+    key = bytes(range(16))
+    gids = ipaddress.ip_address(source).packed + ipaddress.ip_address(destination).packed
+    head = struct.pack(">4sBBHQIIIIQI", b"WEFT", 1, 1, back, 0x1122334455667788, 9, 17, 3, 0x01020304, 123456789, 0)
+    common = struct.pack(">BBBBHHIIHHI", 1, 0x33, 1, 3, 0, 0, 0, 0x01020304, 0x51, 0, 0)
+    vendor = bytes(13) + b"wef"
+    data = head + siphash(key, head + gids + struct.pack(">H", label)) + gids + struct.pack(">H", label)
+    return struct.pack(">HHHH", 0, label, 0, 0) + (common + vendor + data).ljust(256, b"\0")
+
+
 if __name__ == "__main__":
     assert siphash(bytes(range(16)), bytes(range(15))) == bytes.fromhex("e545be4961ca29a1"), "SipHash paper, appendix A"
     print(probe("10.0.0.1", "10.0.0.2", 128).hex())
     print(probe("fd00::1", "fd00::2", 128).hex())
+    print(mad("fe80::2:c903:0:1", "fe80::2:c903:0:2", 0x12, 0x21).hex())

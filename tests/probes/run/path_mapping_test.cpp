@@ -8,6 +8,9 @@
 #include <optional>
 #include <thread>
 
+#include "topology/model/clos.hpp"
+#include "topology/model/fabric.hpp"
+
 namespace weft::run {
 namespace {
 
@@ -66,6 +69,41 @@ TEST(PathMapping, ThatNobodyWaitsForIsStopped) {
     });
   }
   EXPECT_TRUE(was_stopped);
+}
+
+/// Two hosts a leaf, one NIC each, whose paths are read.
+struct ReadPlace {
+  ReadPlace() {
+    for (const PortId nic : fabric.nics())
+      place.hosts.push_back({fabric.port(nic).node, {{fabric.name_of_nic(nic), nic}}, {}});
+    options.read_plan = [this](const std::vector<PortId>& nics) -> Result<MappedPlan> {
+      asked = nics;
+      return MappedPlan{.plan = {}, .left_out = fabric.nics().size() - nics.size()};
+    };
+  }
+  Result<MappedPlan> map(const HeardHosts& heard) { return map_paths(place, options, heard, {}); }
+
+  Fabric fabric = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value();
+  AddressBook addresses;
+  WatchPlace place{fabric, addresses, {}, {}, {}, {}};
+  WatchOptions options;
+  std::vector<PortId> asked;
+};
+
+TEST(MapPaths, ThatAreReadAreBetweenTheNicsOfHostsThatWereHeard) {
+  ReadPlace at;
+  const auto mapped = at.map({"host1", "host4", "a stranger"});
+  ASSERT_TRUE(mapped) << mapped.error().message;
+  EXPECT_EQ(mapped->left_out, 2u);
+  EXPECT_EQ(at.asked, (std::vector<PortId>{at.fabric.nics().front(), at.fabric.nics().back()}));
+}
+
+TEST(MapPaths, OfNobodyAreNone) {
+  ReadPlace at;
+  const auto mapped = at.map({});
+  ASSERT_FALSE(mapped);
+  EXPECT_EQ(mapped.error().kind, ErrorKind::absent);
+  EXPECT_TRUE(at.asked.empty());
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ class Rig {
   WatchParts parts() {
     bus::WatchLink link{bus.feed(), std::make_unique<SlowEvents>(bus.event_log(), now, append_takes),
                         bus.lease(), bus.values()};
-    const auto map = [this](const std::stop_token&) -> Result<MappedPlan> {
+    const auto map = [this](const HeardHosts& heard, const std::stop_token&) -> Result<MappedPlan> {
+      heard_hosts = static_cast<int>(heard.size());
       ++mappings;
       return MappedPlan{plan};
     };
@@ -119,6 +120,17 @@ class Rig {
   std::optional<FaultSpec> fault;
   std::optional<FaultSpec> another;  // with it
   std::atomic<int> mappings = 0;
+  std::atomic<int> heard_hosts = 0;  // as of the last mapping
+
+  /// The agent of this host, by its number, says that it is there.
+  void say_hello(std::size_t agent) {
+    const auto text = watch::to_json_text(watch::AgentHello{.host = fabric.name_of(fabric.hosts()[agent]),
+                                                            .version = "1",
+                                                            .boot = 1,
+                                                            .plan = {},
+                                                            .interfaces = {}});
+    ASSERT_TRUE(agents[agent]->tell(text));
+  }
 
  private:
   std::optional<StandingFleet> fleet_;
@@ -311,6 +323,24 @@ TEST(WatchLoop, AnAgentOfAnotherProtocolIsNamedOnceAndToldNothing) {
   EXPECT_FALSE(rig.assigned());
 }
 
+TEST(WatchLoop, PathsThatAreReadAreReadOnceAllAgentsCameOrTheTimeForItIsOver) {
+  for (const bool all_come : {true, false}) {
+    Rig rig;
+    for (const NodeId host : rig.fabric.hosts()) rig.place.hosts.push_back({host, {}, {}});
+    rig.options.read_plan = [](const std::vector<PortId>&) -> Result<MappedPlan> { return MappedPlan{}; };
+    Watch only(rig);
+    only.loop.turn();
+    for (std::size_t i = 0; i + 1 < rig.agents.size(); ++i) rig.say_hello(i);
+    only.run_for(5s);
+    EXPECT_EQ(rig.mappings, 0) << "one is missing";
+    if (all_come) rig.say_hello(rig.agents.size() - 1);
+    only.run_for(all_come ? 1s : 6s);
+    only.run_until_planned();
+    EXPECT_EQ(rig.mappings, 1);
+    EXPECT_EQ(rig.heard_hosts, static_cast<int>(rig.agents.size()) - (all_come ? 0 : 1));
+  }
+}
+
 TEST(WatchLoop, AFabricFileThatChangedIsMappedAnewAndOldEventsOfNamesThatAreGoneAreSaid) {
   Rig rig;
   {
@@ -326,7 +356,7 @@ TEST(WatchLoop, AFabricFileThatChangedIsMappedAnewAndOldEventsOfNamesThatAreGone
   Told told;
   WatchParts parts = rig.parts();
   int mappings = 0;
-  parts.map = [&](const std::stop_token&) -> Result<MappedPlan> {
+  parts.map = [&](const HeardHosts&, const std::stop_token&) -> Result<MappedPlan> {
     ++mappings;
     return fail(ErrorKind::timeout, "not now");
   };

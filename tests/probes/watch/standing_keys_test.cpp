@@ -4,9 +4,11 @@
 
 #include <set>
 
+#include "probes/watch/mad_codec.hpp"
 #include "tests/support/standing_bench.hpp"
 #include "tests/support/standing_fleet.hpp"
 #include "topology/model/clos.hpp"
+#include "topology/model/infiniband.hpp"
 
 namespace weft::watch {
 namespace {
@@ -23,19 +25,29 @@ struct End {
 };
 
 Frame frame_of(const End& from, const End& to, packet::ProbeKind kind, PortId prober,
-               const packet::RunSecrets& secrets) {
-  Frame frame(packet::kEthernetSize + 128);
-  packet::encode_probe_frame({.from = from.address, .to = to.address, .label = UdpPort(50'000)},
-                             {.kind = kind, .run = secrets.run, .batch = BatchId(1), .nic = prober},
-                             secrets.key, 128, frame);
+               const packet::RunSecrets& secrets, const ProbeCodec& codec = roce_codec()) {
+  const datapath::LocalNic nic{.mac = {}, .address = from.address};
+  Frame frame(codec.frame_size(Bytes(128), nic));
+  codec.write(nic,
+              {.header = {.kind = kind, .run = secrets.run, .batch = BatchId(1), .nic = prober},
+               .from = from.address,
+               .to = to.address,
+               .label = PathLabel(50'000),
+               .frame_size = frame.size()},
+              secrets.key, frame);
   return frame;
 }
-Frame probe_of(const End& from, const End& to, const packet::RunSecrets& secrets) {
-  return frame_of(from, to, packet::ProbeKind::probe, from.nic, secrets);
+Frame probe_of(const End& from, const End& to, const packet::RunSecrets& secrets,
+               const ProbeCodec& codec = roce_codec()) {
+  return frame_of(from, to, packet::ProbeKind::probe, from.nic, secrets, codec);
 }
 
 /// The assignments of a small fabric, and where its NICs are.
 struct Assigned {
+  explicit Assigned(const ProbeCodec& codec) {
+    if (&codec == &mad_codec())
+      for (auto& [nic, end] : ends) end.at.address = gid_address(Guid(1000 + nic.value()));
+  }
   Fabric fabric = *make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
   StandingPlan plan = fleet_plan(fabric, {});
   StandingEnds ends = fleet_ends(fabric, plan);
@@ -69,22 +81,30 @@ std::vector<packet::RunSecrets> taken(const Assigned& all, NodeId host) {
   return known;
 }
 
-TEST(StandingKeysTest, AllWhoProbeOneAnotherAgreeOnTheirKeys) {
-  const Assigned all;
+/// Whatever carries probes.
+class StandingKeysOf : public testing::TestWithParam<const ProbeCodec*> {
+ protected:
+  const ProbeCodec& codec = *GetParam();
+  const Assigned all{codec};
+};
+INSTANTIATE_TEST_SUITE_P(EachCodec, StandingKeysOf, testing::Values(&roce_codec(), &mad_codec()));
+
+TEST_P(StandingKeysOf, AllWhoProbeOneAnotherAgreeOnTheirKeys) {
   for (const StandingNic& nic : all.plan.nics)
     for (const StandingStream& stream : nic.streams) {
       const NodeId host = all.fabric.port(stream.peer).node;
       const End from = all.nic_of(nic.host), to = all.nic_of(host);
       auto asker = all.keys(nic.host), asked = all.keys(host);
-      const auto read = asked.read(probe_of(from, to, asker.sending(nic.nic, to.address, 0s)), to.address);
+      const auto read =
+          asked.read(probe_of(from, to, asker.sending(nic.nic, to.address, 0s), codec), to.address, codec);
       ASSERT_TRUE(read);
       const packet::RunSecrets answer{read->packet.header.run, read->key};
-      EXPECT_TRUE(asker.read(frame_of(to, from, packet::ProbeKind::echo, from.nic, answer), from.address));
+      EXPECT_TRUE(asker.read(frame_of(to, from, packet::ProbeKind::echo, from.nic, answer, codec),
+                             from.address, codec));
     }
 }
 
-TEST(StandingKeysTest, ATakenAgentForgesNoProbeAndNoEchoOfOthers) {
-  const Assigned all;
+TEST_P(StandingKeysOf, ATakenAgentForgesNoProbeAndNoEchoOfOthers) {
   const NodeId thief = all.fabric.hosts().front();
   const auto known = taken(all, thief);
   std::set<std::pair<NodeId, NodeId>> tried;
@@ -95,23 +115,23 @@ TEST(StandingKeysTest, ATakenAgentForgesNoProbeAndNoEchoOfOthers) {
       const End from = all.nic_of(nic.host), to = all.nic_of(host);
       auto asker = all.keys(nic.host), asked = all.keys(host);
       for (const packet::RunSecrets& secrets : known) {
-        EXPECT_FALSE(asked.read(probe_of(from, to, secrets), to.address));
-        EXPECT_FALSE(
-            asker.read(frame_of(to, from, packet::ProbeKind::echo, from.nic, secrets), from.address));
+        EXPECT_FALSE(asked.read(probe_of(from, to, secrets, codec), to.address, codec));
+        EXPECT_FALSE(asker.read(frame_of(to, from, packet::ProbeKind::echo, from.nic, secrets, codec),
+                                from.address, codec));
       }
     }
   EXPECT_GE(tried.size(), 4u);
 }
 
-TEST(StandingKeysTest, WhoIsNotToAskHasNoKey) {
-  const Assigned all;
+TEST_P(StandingKeysOf, WhoIsNotToAskHasNoKey) {
   const NodeId host = all.fabric.hosts().front();
   auto keys = all.keys(host);
   const auto assignment = all.told(host);
-  const End stranger{PortId(4000), *IpAddress::parse("192.0.2.1")}, to = all.nic_of(host);
+  const End to = all.nic_of(host);
+  const End stranger{PortId(4000), *IpAddress::parse(to.address.is_v6() ? "fe80::5" : "192.0.2.1")};
   const packet::RunSecrets own{assignment.epochs[0].name,
                                packet::pair_key(assignment.epochs[0].own, stranger.address, to.address)};
-  EXPECT_FALSE(keys.read(probe_of(stranger, to, own), to.address));
+  EXPECT_FALSE(keys.read(probe_of(stranger, to, own, codec), to.address, codec));
 }
 
 std::size_t lost_of(const std::vector<Window>& told) {
@@ -191,11 +211,11 @@ TEST(StandingKeysTest, AKeyOfAnHourThatIsOverOpensNothing) {
   bench.epochs.renew(start + 1h);
   bench.wire.let_pass(1h + 4min);
   bench.renew_peer_keys();
-  EXPECT_TRUE(bench.peer_keys.read(probe, bench.wire.peer_nic().address));
+  EXPECT_TRUE(bench.peer_keys.read(probe, bench.wire.peer_nic().address, roce_codec()));
   bench.wire.let_pass(1h);
   bench.epochs.renew(bench.wire.now());
   bench.renew_peer_keys();
-  EXPECT_FALSE(bench.peer_keys.read(probe, bench.wire.peer_nic().address));
+  EXPECT_FALSE(bench.peer_keys.read(probe, bench.wire.peer_nic().address, roce_codec()));
 }
 
 TEST(StandingKeysTest, EpochsFollowOneByOneHoweverLateTheWatcherLooks) {
@@ -224,7 +244,7 @@ TEST(StandingKeysTest, AFloodInOneNicsNameLeavesOthersTheirAnswers) {
     packet::encode_probe_frame(
         {.from = from.address, .to = peer.address, .label = UdpPort(50'000)},
         {.run = epoch.name, .batch = BatchId(1), .nic = from.nic, .sequence = sequence}, key, 128, frame);
-    const auto read = bench.peer_keys.read(frame, peer.address);
+    const auto read = bench.peer_keys.read(frame, peer.address, roce_codec());
     return read && bench.responder->take(*read, 0s, 0s, reply) > 0;
   };
   std::uint32_t flood = 0;

@@ -342,7 +342,7 @@ TEST(StandingProberTest, AnAgentThatBeginsAnewIsAnsweredFromTheStart) {
   StandingBench again({.boot = 78});
   again.responder.reset();
   again.wire.far_end = [&](ByteSpan frame, Nanoseconds at, Nanoseconds now, MutableByteSpan reply) {
-    const auto probe = bench.peer_keys.read(frame, bench.wire.peer_nic().address);
+    const auto probe = bench.peer_keys.read(frame, bench.wire.peer_nic().address, roce_codec());
     return probe ? bench.responder->take(*probe, at, now, reply) : 0;
   };
   again.run_for(5s);

@@ -31,7 +31,7 @@ TEST(UmadEngine, OpensThePortThatItIsGivenForTheRequestsOfOthersToo) {
   ASSERT_TRUE(opened);
   EXPECT_EQ(opened->device, "mlx5_3");
   EXPECT_EQ(opened->port, 2);
-  EXPECT_TRUE(opened->answers_probes);
+  EXPECT_EQ(opened->answers, mad::MadClass::probe);
 }
 
 TEST(UmadEngine, SaysWhyAPortCannotBeOpened) {
