@@ -99,6 +99,7 @@ Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& c
                              .version = hello.version,
                              .nics = words.nics,
                              .open = raw_standing_nics(packets.traffic_class),
+                             .read_counters = counters_of_nics(words.nics, kDevices),
                              .runs_served = served,
                              .say = parts.say,
                              .went_round = [&] { parts.went_round(0); }},
