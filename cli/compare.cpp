@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/compare_answer.hpp"
+#include "cli/compare_temperatures.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output_files.hpp"
 #include "collectors/compare/recorded_run.hpp"
@@ -88,14 +89,16 @@ Result<compare::Settings> read_settings(const po::variables_map& values) {
   compare::Settings settings;
   WEFT_TRY(settings.margin, read_margin(values));
   if (values.count("blocks")) settings.design = compare::Design::blocks;
-  if (values.count("blocks") && values.count("times"))
-    return fail(ErrorKind::usage, "--times with --blocks: in blocks the hour of day cancels; leave one out");
+  for (const char* option : {"times", "db"})
+    if (values.count("blocks") && values.count(option))
+      return fail(ErrorKind::usage, "--{} with --blocks: in blocks the hour of day cancels; leave one out",
+                  option);
   return settings;
 }
 
 Result<int> run(const po::variables_map& values) {
   constexpr std::array kFiles{"html"};
-  constexpr std::array kRead{"runs", "with", "times"};
+  constexpr std::array kRead{"runs", "with", "times", "db"};
   WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
   WEFT_TRY_VOID(read_output_format(values));
   WEFT_TRY(const auto settings, read_settings(values));
@@ -103,12 +106,14 @@ Result<int> run(const po::variables_map& values) {
   WEFT_TRY(const auto files_b, files_of(values, "with", "B"));
   KnownTexts known;
   WEFT_TRY(const auto times, read_times(values));
-  WEFT_TRY(const Runs a, read_runs(files_a, times, known));
-  WEFT_TRY(const Runs b, read_runs(files_b, times, known));
+  WEFT_TRY(Runs a, read_runs(files_a, times, known));
+  WEFT_TRY(Runs b, read_runs(files_b, times, known));
   const auto has_time = [](const compare::Run& run) { return run.moment.has_value(); };
   if (!times.empty() && std::ranges::none_of(a, has_time) && std::ranges::none_of(b, has_time))
     return fail(ErrorKind::usage, "--times {}: it names none of these runs: files as the command has them",
                 values["times"].as<std::string>());
+  if (const auto database = text_option(values, "db"))
+    WEFT_TRY_VOID(take_temperatures(*database, std::array{&a, &b}));
   WEFT_TRY(const auto comparison, compare::compare(a, b, settings));
   return answer_comparison(values, {comparison, a, b});
 }
@@ -130,7 +135,10 @@ OptionParser compare_options() {
       "times", po::value<std::string>()->value_name("FILE"),
       "when the runs were taken: a table with the columns file,time or file,time,celsius "
       "(2026-01-31T12:00:00Z); "
-      "over two days and more the ratio is then without hour of day and temperature");
+      "over two days and more the ratio is then without hour of day and temperature")(
+      "db", po::value<std::string>()->value_name("FILE"),
+      "take temperatures that --times does not tell from this database: DIR/watch.db of the fabric's "
+      "'weft watch --state DIR'");
   add_margin_option(parser.options(Group::how_much));
   parser.options(Group::how_much)
       .add_options()(

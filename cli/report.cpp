@@ -2,17 +2,15 @@
 
 #include <array>
 #include <chrono>
-#include <ranges>
 
 #include "cli/exit_status.hpp"
+#include "cli/kept_counters.hpp"
 #include "cli/output_files.hpp"
 #include "cli/plan.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
-#include "collectors/counters/counter_file.hpp"
 #include "collectors/counters/port_warnings.hpp"
 #include "collectors/report/history_report.hpp"
-#include "collectors/store/counter_readings.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "collectors/web/report_page.hpp"
 #include "topology/base/outside_text.hpp"
@@ -70,20 +68,11 @@ Result<void> add_channels(store::Database& database, report::WatchHistory& histo
 /// reported all the same.
 std::vector<report::ModuleChange> changed_modules(store::Database& database, Nanoseconds from,
                                                   Nanoseconds until) {
-  const auto kept = store::kept_fabric_file(database);
-  const auto readings = store::kept_counter_readings(database);
-  if (!kept || kept->empty() || !readings || readings->empty()) return {};
-  const auto read = files::parse_fabric_file(*kept, "the fabric that is kept in the database");
-  if (!read) return {};
-  const Fabric& fabric = read->fabric;
-  counters::CounterTable table;
-  // The newest first: where the table is full, it is the oldest that are left out.
-  for (const auto& [begin, text] : std::views::reverse(*readings))
-    if (text.find("\"serial\"") != std::string::npos)
-      static_cast<void>(counters::read_counter_file(fabric, text, "kept readings", "", until, table));
-  table.sort_points();
+  const auto kept = kept_counters(database, "\"serial\"");
+  if (!kept) return {};
+  const Fabric& fabric = kept->fabric;
   std::vector<report::ModuleChange> changes;
-  for (const counters::ModuleChange& change : counters::module_changes(table)) {
+  for (const counters::ModuleChange& change : counters::module_changes(kept->table)) {
     const auto channel = fabric.channel_from(change.port);
     if (channel && change.at >= from && change.at < until)
       changes.push_back({fabric.name_of(Fabric::link_of(*channel)), fabric.name_of(change.port),
@@ -101,6 +90,20 @@ Result<void> add_repairs(store::Database& database, report::WatchHistory& histor
                                                   std::chrono::ceil<store::Seconds>(history.until)));
   }
   return {};
+}
+
+/// Ports that warn by what was kept of their counters: of all, or of the link or node asked for.
+void add_ports(store::Database& database, report::WatchHistory& history) {
+  auto kept = kept_counters(database, "");
+  if (!kept) return;
+  const Fabric& fabric = kept->fabric;
+  for (const PortWarning& one : counters::port_warnings(fabric, kept->table, history.until).ports) {
+    const Port& port = fabric.port(one.port);
+    const bool is_asked = !history.place || *history.place == fabric.name_of(port.node) ||
+                          (port.link && *history.place == fabric.name_of(*port.link));
+    if (is_asked)
+      history.ports.push_back({fabric.name_of(one.port), one.text, one.source, one.degrading, one.at});
+  }
 }
 
 /// A link also by one of its channels, as incidents are named of which one direction is at fault.
@@ -146,6 +149,7 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
   WEFT_TRY_VOID(add_channels(opened.database, history));
   WEFT_TRY_VOID(add_offenders(values, history));
   WEFT_TRY_VOID(add_repairs(opened.database, history));
+  add_ports(opened.database, history);
   return history;
 }
 

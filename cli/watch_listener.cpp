@@ -85,6 +85,9 @@ class Outputs : public WatchOutputs {
     if (to_.events) to_.events->add(stored.text + '\n');
     if (to_.webhook) to_.webhook->tell(report);
   }
+  void on_counters(counters::HostPorts own, std::string text) override {
+    to_.counters->take(std::move(own), std::move(text));
+  }
   void on_pass(const watch::Watcher& watcher, Nanoseconds now) override {
     if (to_.page) to_.page->answer(watcher, now);
   }
@@ -124,9 +127,7 @@ class Outputs : public WatchOutputs {
     stdout_.flush();
     if (to_.events) to_.events->flush();
   }
-  std::string counter_metrics() const {
-    return to_.counters ? metrics::metrics_text(fabric_, to_.counters->warnings()) : std::string();
-  }
+  std::string counter_metrics() const { return metrics::metrics_text(fabric_, to_.counters->warnings()); }
   void keep(const watch::WatchState& state) {
     store_trouble_.note(to_.store->apply({}));
     const auto kept = to_.store->note(state);
@@ -158,15 +159,15 @@ Result<std::unique_ptr<webhook::Webhook>> make_webhook(const po::variables_map& 
   return webhook::Webhook::start(std::move(options));
 }
 
-/// Null: no counters are named.
+/// With or without a source: agents tell, too.
 Result<std::unique_ptr<CounterWatch>> start_counters(const po::variables_map& values, const Fabric& fabric,
                                                      const files::CounterSources& of_file,
                                                      const std::filesystem::path& database,
                                                      const HomeNetwork& home) {
   WEFT_TRY(auto source, CounterSource::open(values, of_file));
-  if (!source.is_there()) return nullptr;
-  const auto visit = os::NamespaceVisit::enter(home.file());
-  if (!visit) return pass_on(visit, "counters");
+  std::optional<Result<os::NamespaceVisit>> visit;  // agents are heard from anywhere
+  if (source.is_there()) visit.emplace(os::NamespaceVisit::enter(home.file()));
+  if (visit && !*visit) return pass_on(*visit, "counters");
   WEFT_TRY(auto counters, CounterWatch::open(std::move(source), fabric, database));
   counters->start();
   return counters;

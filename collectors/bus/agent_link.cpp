@@ -33,6 +33,7 @@ class Agent : public watch::AgentLink {
       : host_(host),
         windows_(session::watch_subject(session::kWindows, fabric, host)),
         say_(session::watch_subject(session::kSay, fabric, host)),
+        counters_(session::watch_subject(session::kCounters, fabric, host)),
         answers_(fmt::format("{}.ack.{:08x}{:08x}.", session::inbox_of(fabric, host), std::random_device()(),
                              std::random_device()())),
         connection_(address, host, session::inbox_of(fabric, host),
@@ -65,6 +66,9 @@ class Agent : public watch::AgentLink {
   Result<void> tell(std::string_view text) override {
     return connection_.publish(say_, std::as_bytes(std::span(text)));
   }
+  Result<void> tell_counters(std::string_view text) override {
+    return connection_.publish(counters_, std::as_bytes(std::span(text)));
+  }
 
  private:
   void hear(BusMessage message) {
@@ -83,6 +87,7 @@ class Agent : public watch::AgentLink {
   const std::string host_;
   const std::string windows_;
   const std::string say_;
+  const std::string counters_;
   const std::string answers_;  // by chance: nobody else can have an acknowledgement sent there
   UnderWay under_way_{UnderWay::Limits()};
   std::mutex mutex_;

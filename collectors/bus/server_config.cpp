@@ -33,14 +33,15 @@ std::string accounts(const std::vector<ServerUser>& users) {
   return fmt::format(
       "accounts {{\n"
       "  AGENTS: {{\n"
-      "    exports: [ {{ stream: \"weft.say.>\" }} ]\n"
+      "    exports: [ {{ stream: \"weft.say.>\" }}, {{ stream: \"weft.counters.>\" }} ]\n"
       "    imports: [ {{ service: {{ account: WATCH, subject: \"weft.obs.>\" }} }},\n"
       "               {{ stream: {{ account: WATCH, subject: \"weft.plan.>\" }} }} ]\n"
       "    users: [\n{}    ]\n  }}\n"
       "  WATCH: {{\n"
       "    jetstream: enabled\n"
       "    exports: [ {{ service: \"weft.obs.>\" }}, {{ stream: \"weft.plan.>\" }} ]\n"
-      "    imports: [ {{ stream: {{ account: AGENTS, subject: \"weft.say.>\" }} }} ]\n"
+      "    imports: [ {{ stream: {{ account: AGENTS, subject: \"weft.say.>\" }} }},\n"
+      "               {{ stream: {{ account: AGENTS, subject: \"weft.counters.>\" }} }} ]\n"
       "    users: [\n{}    ]\n  }}\n"
       "}}\n",
       user_lines(users, false), user_lines(users, true));

@@ -29,6 +29,9 @@ constexpr auto kPause = std::chrono::milliseconds(50);
 constexpr auto kValueRequest = std::chrono::seconds(3);
 /// What agents say of themselves is short and seldom.
 constexpr QueueLimits kUnreadWords{.of_sender = 100'000, .in_all = 32'000'000};
+/// Those of a host with 64 NICs, once (counters::kMaxHostCounters); of a fleet of 3,000 hosts with 8 at the
+/// same time.
+constexpr QueueLimits kUnreadCounters{.of_sender = 264'000, .in_all = 96'000'000};
 constexpr std::size_t kWordParts = 500'000;
 
 /// What the threads of the library hand over; outlives the connection.
@@ -42,6 +45,7 @@ struct Mail {
   StreamReader events;
   std::mutex mutex;
   MessageQueue words{kUnreadWords};
+  MessageQueue counters{kUnreadCounters};
 };
 
 /// What all parts share: the members end in the other order.
@@ -55,12 +59,16 @@ struct Shared {
   std::vector<Listening> listening() {
     return {{inbox + ".windows.*", [this](BusMessage message) { mail.windows.heard(std::move(message)); }},
             {inbox + ".events.*", [this](BusMessage message) { mail.events.heard(std::move(message)); }},
-            {session::watch_subjects(session::kSay, fabric), [this](BusMessage message) {
-               auto host = session::name_in(message.subject, session::kSay, fabric);
-               if (!host) return;
-               const std::lock_guard lock(mail.mutex);
-               mail.words.add({std::move(*host), std::move(message.bytes)});
-             }}};
+            hears_agents(session::kSay, mail.words),
+            hears_agents(session::kCounters, mail.counters)};
+  }
+  Listening hears_agents(std::string_view kind, MessageQueue& into) {
+    return {session::watch_subjects(kind, fabric), [this, kind, &into](BusMessage message) {
+              auto host = session::name_in(message.subject, kind, fabric);
+              if (!host) return;
+              const std::lock_guard lock(mail.mutex);
+              into.add({std::move(*host), std::move(message.bytes)});
+            }};
   }
   void lost() {
     mail.windows.lost();
@@ -93,13 +101,8 @@ class Feed : public watch::WindowFeed {
     return windows;
   }
   Result<void> skip() override { return shared_->mail.windows.skip(shared_->connection); }
-  std::vector<watch::AgentWord> words() override {
-    const std::lock_guard lock(shared_->mail.mutex);
-    std::vector<watch::AgentWord> said;
-    while (auto word = shared_->mail.words.take())
-      said.push_back({std::move(word->from), std::move(word->bytes)});
-    return said;
-  }
+  std::vector<watch::AgentWord> words() override { return take_all(shared_->mail.words); }
+  std::vector<watch::AgentWord> counters() override { return take_all(shared_->mail.counters); }
   Result<void> send_to(std::string_view host, std::string_view text) override {
     const auto subject = session::watch_subject(session::kPlan, shared_->fabric, host);
     for (const auto& part : cut_into_parts(text, ++messages_, kWordParts))
@@ -108,6 +111,12 @@ class Feed : public watch::WindowFeed {
   }
 
  private:
+  std::vector<watch::AgentWord> take_all(MessageQueue& queue) {
+    const std::lock_guard lock(shared_->mail.mutex);
+    std::vector<watch::AgentWord> said;
+    while (auto word = queue.take()) said.push_back({std::move(word->from), std::move(word->bytes)});
+    return said;
+  }
   /// One pull at least leaves and comes back.
   static Nanoseconds least() { return kPause; }
 

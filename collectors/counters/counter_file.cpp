@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "topology/base/instant.hpp"
@@ -19,6 +20,12 @@ using files::JsonView;
 constexpr JsonLimits kLineLimits{.bytes = 65'536, .depth = 4, .values = 1'000};
 constexpr Nanoseconds kClocksApart = std::chrono::minutes(5);  // of the machine that read and this one
 constexpr std::size_t kMaxWord = 200;                          // of a name, a boot's id, a serial
+
+// Of what a host tells of itself.
+constexpr std::size_t kMaxHostPorts = 64;
+constexpr std::size_t kMaxFacts = 64;             // characters of a part, a serial, the id of a boot
+constexpr double kMaxSpeed = 1e14;                // bits a second
+constexpr double kColdest = -60, kHottest = 250;  // what is beyond is no temperature of electronics
 
 /// What a line says of itself, or the first line for all.
 struct Place {
@@ -81,6 +88,14 @@ Result<void> take_lanes(const JsonView& module, std::string_view key, std::optio
   return {};
 }
 
+Result<void> take_celsius(const JsonView& view, std::string_view key, std::optional<double>& into) {
+  const auto found = view.find(key);
+  if (!found) return {};
+  WEFT_TRY(const auto celsius, found->number());
+  if (celsius >= kColdest && celsius <= kHottest) into = celsius;
+  return {};
+}
+
 Result<ModuleState> module_of(const JsonView& view) {
   ModuleState state;
   WEFT_TRY_VOID(in_turn([&] { return take_text(view, "form", state.form); },
@@ -94,17 +109,15 @@ Result<ModuleState> module_of(const JsonView& view) {
   if (state.serial.find_last_not_of(' ') != std::string::npos)
     state.serial = state.serial.substr(state.serial.find_first_not_of(' '));
   state.serial.erase(state.serial.find_last_not_of(' ') + 1);
-  if (const auto celsius = view.find("celsius")) {
-    WEFT_TRY(state.celsius, celsius->number());
-  }
+  WEFT_TRY_VOID(take_celsius(view, "celsius", state.celsius));
   return state;
 }
 
 class Reader {
  public:
   Reader(const Fabric& fabric, std::string_view name, std::string_view node, Nanoseconds now,
-         CounterTable& into)
-      : fabric_(fabric), into_(into), name_(name), node_(node), latest_(now + kClocksApart) {}
+         CounterTable& into, const HostPorts* own = nullptr)
+      : fabric_(fabric), into_(into), name_(name), node_(node), now_(now), own_(own) {}
 
   Result<void> read(std::string_view text) {
     std::size_t number = 0;
@@ -156,14 +169,43 @@ class Reader {
     if (!usual_) return line.error("the line before it that says the schema could not be read");
     Place place = *usual_;
     WEFT_TRY_VOID(take_place(line, place));
+    if (own_ != nullptr) WEFT_TRY_VOID(confine(line, place));
     return read_counters(line, place, *value);
+  }
+
+  /// To what a host may tell: of its own ports, once each, as itself, of lately.
+  Result<void> confine(const JsonView& line, Place& place) {
+    if (!place.epoch.cleared.empty() || !place.epoch.serial.empty())
+      return line.error("a host tells neither 'cleared' nor 'serial'");
+    if (place.at && *place.at < now_ - kOldestHostReading)
+      return line.error("'at' is {}, which is long ago: is the clock right?", instant_text(*place.at));
+    if (place.at && *place.at <= now_ + kClocksApart) place.at = std::min(*place.at, now_);
+    WEFT_TRY_VOID(check_fact(line, place.epoch.boot));
+    if (const auto module = line.find("module"))
+      for (const char* fact : {"form", "part", "serial"}) WEFT_TRY_VOID(check_member(*module, fact));
+    for (const char* fact : {"fec", "driver", "firmware", "pci"}) WEFT_TRY_VOID(check_member(line, fact));
+    if (!told_.insert(place.port).second || told_.size() > kMaxHostPorts)
+      return line.error("a port has one line, and a host {} ports at most", kMaxHostPorts);
+    place.source = own_->source;
+    place.node.clear();
+    return {};
+  }
+  static Result<void> check_fact(const JsonView& view, std::string_view word) {
+    if (word.size() <= kMaxFacts) return {};
+    return view.error("expected words of at most {} characters", kMaxFacts);
+  }
+  static Result<void> check_member(const JsonView& view, std::string_view key) {
+    const auto member = view.find(key);
+    if (!member) return {};
+    WEFT_TRY(const auto word, member->text());
+    return check_fact(*member, word);
   }
 
   Result<void> read_counters(const JsonView& line, const Place& place, const nlohmann::json& value) {
     WEFT_TRY(const auto counters, line.need("counters"));
     if (!value["counters"].is_object()) return counters.error("expected an object");
     if (!place.at) return line.error("'at' is missing: when was it read?");
-    if (*place.at > latest_)
+    if (*place.at > now_ + kClocksApart)
       return line.error("'at' is {}, which lies ahead: is the clock right?", instant_text(*place.at));
     const auto port = port_of(place);
     if (!port) return into_.unplaced.add(port.error().message), Result<void>();
@@ -174,6 +216,8 @@ class Reader {
     }
     EpochWords words = place.epoch;
     WEFT_TRY(const auto serial, take_module(line, *port, source, *place.at));
+    WEFT_TRY_VOID(take_temperatures(line, *port, source, *place.at));
+    if (own_ != nullptr) WEFT_TRY_VOID(take_device(line, *port, *place.at));
     if (words.serial.empty()) words.serial = serial;
     const auto epoch = into_.epoch(words);
     for (const auto& member : value["counters"].items()) {
@@ -198,6 +242,33 @@ class Reader {
     if (at >= known.at) known = {at, std::string(mode.substr(0, kMaxWord))};
   }
 
+  Result<void> take_device(const JsonView& line, PortId port, Nanoseconds at) {
+    PortDevice device{.at = at, .driver = {}, .firmware = {}, .pci = {}};
+    WEFT_TRY_VOID(in_turn([&] { return take_text(line, "driver", device.driver); },
+                          [&] { return take_text(line, "firmware", device.firmware); },
+                          [&] { return take_text(line, "pci", device.pci); }));
+    if (const auto speed = line.find("bits_per_second")) {
+      WEFT_TRY(const auto bits, speed->number());
+      if (bits > 0 && bits < kMaxSpeed) device.speed = Bandwidth::bit(bits);
+    }
+    if (device.driver.empty()) return {};
+    PortDevice& known = into_.devices[port];
+    if (at >= known.at) known = std::move(device);
+    return {};
+  }
+
+  Result<void> take_temperatures(const JsonView& line, PortId port, std::uint32_t source, Nanoseconds at) {
+    Temperatures celsius;
+    WEFT_TRY_VOID(take_celsius(line, "celsius", celsius.device));
+    WEFT_TRY_VOID(take_celsius(line, "module_celsius", celsius.module));
+    if (const auto module = line.find("module"))
+      WEFT_TRY_VOID(take_celsius(*module, "celsius", celsius.module));
+    if (celsius == Temperatures()) return {};
+    into_.temperatures[{port, source}].push_back({at, celsius});
+    ++used_;
+    return {};
+  }
+
   /// What `weft counters nic` tells of the module beside the counters: its serial, empty where there is none.
   Result<std::string> take_module(const JsonView& line, PortId port, std::uint32_t source, Nanoseconds at) {
     const auto module = line.find("module");
@@ -218,6 +289,11 @@ class Reader {
 
   /// The names of a port repeat with each time.
   Result<PortId> port_of(const Place& place) {
+    if (own_ != nullptr) {
+      const auto own = own_->ports.find(place.port);
+      if (own != own_->ports.end()) return own->second;
+      return fail(ErrorKind::not_found, "{}: it has no port '{}'", own_->source, outside_text(place.port));
+    }
     const auto [found, is_new] = ports_.try_emplace({place.node, place.port}, PortId(0));
     if (!is_new) return found->second;
     auto port =
@@ -231,7 +307,9 @@ class Reader {
   const Fabric& fabric_;
   CounterTable& into_;
   std::string name_, node_;
-  Nanoseconds latest_;
+  Nanoseconds now_;
+  const HostPorts* own_;        // null: it may tell of all ports
+  std::set<std::string> told_;  // of its ports
   std::optional<Place> usual_;  // absent: the last header could not be read
   std::map<std::pair<std::string, std::string>, Result<PortId>> ports_;
   bool has_schema_ = false;
@@ -249,13 +327,35 @@ Result<void> read_counter_file(const Fabric& fabric, std::string_view text, std:
   return Reader(fabric, name, node, now, into).read(text);
 }
 
+Result<void> read_host_counters(const Fabric& fabric, const HostPorts& own, std::string_view text,
+                                Nanoseconds now, CounterTable& into) {
+  if (text.size() > kMaxHostCounters)
+    return fail(ErrorKind::invalid_input, "{}: {} bytes, more than {}", own.source, text.size(),
+                kMaxHostCounters);
+  return Reader(fabric, own.source, "", now, into, &own).read(text);
+}
+
 std::string write_counter_file(const Fabric& fabric, const CounterTable& table) {
-  using Row =
-      std::tuple<Nanoseconds, std::uint32_t, std::uint32_t, std::uint32_t>;  // when, port, source, epoch
-  std::map<Row, std::vector<std::pair<CounterKey, std::uint64_t>>> rows;
+  using When = std::tuple<Nanoseconds, std::uint32_t, std::uint32_t, std::uint32_t>;  // port, source, epoch
+  struct Row {
+    std::vector<std::pair<CounterKey, std::uint64_t>> counters;
+    Temperatures celsius;
+  };
+  std::map<When, Row> rows;
   for (const CounterSeries& series : table.series())
     for (const CounterPoint& point : series.points)
-      rows[{point.at, series.port.value(), series.source, point.epoch}].emplace_back(series.key, point.value);
+      rows[{point.at, series.port.value(), series.source, point.epoch}].counters.emplace_back(series.key,
+                                                                                              point.value);
+  for (const auto& [whose, told] : table.temperatures)
+    for (const PortTemperatures& one : told) {
+      const auto& [port, source] = whose;
+      const When when{one.at, port.value(), source, 0};
+      const auto beside = rows.lower_bound(when);  // counters of that moment, whatever their epoch
+      const bool is_there = beside != rows.end() && std::get<0>(beside->first) == one.at &&
+                            std::get<1>(beside->first) == port.value() &&
+                            std::get<2>(beside->first) == source;
+      (is_there ? beside->second : rows[when]).celsius = one.celsius;
+    }
   const auto epochs = table.epoch_words();
   files::JsonText out;
   files::put(out, "{{\"schema\":\"{}\"}}\n", kCounterSchema);
@@ -271,9 +371,12 @@ std::string write_counter_file(const Fabric& fabric, const CounterTable& table) 
       files::put(out, ",\"{}\":", key);
       files::put_string(out, *word);
     }
+    if (values.celsius.device) files::put(out, ",\"celsius\":{:.1f}", *values.celsius.device);
+    if (values.celsius.module) files::put(out, ",\"module_celsius\":{:.1f}", *values.celsius.module);
     files::put(out, ",\"counters\":{{");
-    for (const auto& [key, value] : values)
-      files::put(out, "{}\"{}\":{}", &key == &values.front().first ? "" : ",", to_string(key), value);
+    for (const auto& [key, value] : values.counters)
+      files::put(out, "{}\"{}\":{}", &key == &values.counters.front().first ? "" : ",", to_string(key),
+                 value);
     files::put(out, "}}}}\n");
   }
   return fmt::to_string(out);

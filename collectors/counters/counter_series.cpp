@@ -13,7 +13,7 @@ namespace weft::counters {
 namespace {
 
 constexpr std::size_t kMaxRemark = 300;
-constexpr std::uint32_t kMaxSources = 1024;     // more are one: a name is looked for among them for each line
+constexpr std::size_t kMaxSources = 200'000;    // one a host and some; those beyond are taken as one
 constexpr std::size_t kMaxEpochs = 4'000'000;   // some for each port; what is beyond says nothing
 constexpr std::size_t kMaxExporters = 200'000;  // one a switch and some; those beyond are taken as one
 constexpr double kTwoTo64 = 18446744073709551616.0;
@@ -56,12 +56,13 @@ Result<void> CounterTable::add(CounterSeries& series, CounterPoint point) {
 }
 
 std::uint32_t CounterTable::source(std::string_view name) {
-  const auto harmless = outside_text(name.substr(0, kMaxRemark));
-  const auto found = std::ranges::find(sources_, harmless);
-  if (found != sources_.end()) return static_cast<std::uint32_t>(found - sources_.begin());
+  auto harmless = outside_text(name.substr(0, kMaxRemark));
+  if (const auto found = source_numbers_.find(harmless); found != source_numbers_.end()) return found->second;
   if (sources_.size() >= kMaxSources) return static_cast<std::uint32_t>(sources_.size() - 1);
+  const auto number = static_cast<std::uint32_t>(sources_.size());
   sources_.push_back(harmless);
-  return static_cast<std::uint32_t>(sources_.size() - 1);
+  source_numbers_.emplace(std::move(harmless), number);
+  return number;
 }
 
 std::uint32_t CounterTable::epoch(const EpochWords& words) {

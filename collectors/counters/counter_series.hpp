@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collectors/counters/port_counter.hpp"
@@ -61,6 +62,20 @@ struct PortModule {
   std::optional<bool> changed = std::nullopt;  // whether a source told two; absent: none told one twice
 };
 
+/// The NIC at a port, as the newest reading of its own host tells; empty or absent where that does not.
+struct PortDevice {
+  Nanoseconds at{};
+  std::string driver, firmware, pci;
+  std::optional<Bandwidth> speed = std::nullopt;  // of the link
+};
+
+/// Temperatures in and at a port, as one source told them at a time.
+struct PortTemperatures {
+  Nanoseconds at{};  // since 1970, on the clock of the source
+  Temperatures celsius;
+  friend bool operator==(const PortTemperatures&, const PortTemperatures&) = default;
+};
+
 /// The mode of forward error correction in use, as its newest reading tells: "RS", "BaseR", "off".
 struct PortFec {
   Nanoseconds at{};
@@ -100,6 +115,9 @@ class CounterTable {
 
   std::map<PortId, PortModule> modules;
   std::map<PortId, PortFec> fec_modes;
+  std::map<PortId, PortDevice> devices;
+  std::map<std::pair<PortId, std::uint32_t>, std::vector<PortTemperatures>>
+      temperatures;  // by port and source
   Remarks unplaced;  // series that no port of the fabric has
   Remarks doubled;   // two for one counter of one port
   Remarks refused;   // values and lines that cannot be
@@ -110,6 +128,7 @@ class CounterTable {
   std::unordered_map<std::uint64_t, std::uint32_t> first_;  // series of a port and source
   std::vector<std::uint32_t> next_;  // by series: another of its port and source; empty: to be made anew
   std::vector<std::string> sources_;
+  std::unordered_map<std::string, std::uint32_t> source_numbers_;
   std::map<EpochWords, std::uint32_t> epochs_;
   std::vector<std::string> exporters_{""};
   std::unordered_map<std::string, std::uint32_t> exporter_numbers_;

@@ -55,6 +55,11 @@ DocumentTree nic_tree(const std::string& boot, const NicAt& nic) {
   for (const auto& [key, count] : nic_counts(reading)) counters[to_string(key)] = count.value;
   tree["interface"] = reading.interface;
   if (!reading.driver.empty()) tree["driver"] = reading.driver;
+  if (!reading.firmware.empty()) tree["firmware"] = reading.firmware;
+  if (reading.pci) tree["pci"] = *reading.pci;
+  if (reading.speed) tree["bits_per_second"] = reading.speed->bits_per_second();
+  if (reading.temperatures.device) tree["celsius"] = *reading.temperatures.device;
+  if (reading.temperatures.module) tree["module_celsius"] = *reading.temperatures.module;
   if (reading.fec) tree["fec"] = *reading.fec;
   if (reading.module) tree["module"] = module_tree(*reading.module);
   if (!reading.pcie.empty()) tree["pcie"] = reading.pcie;
@@ -107,7 +112,9 @@ std::string nic_text(const std::vector<NicAt>& nics, std::size_t width) {
     std::string head = nic.port;
     if (nic.port != reading.interface) head += fmt::format(" ({})", reading.interface);
     if (!reading.driver.empty()) head += ", " + outside_text(reading.driver);
+    if (!reading.firmware.empty()) head += ", firmware " + outside_text(reading.firmware);
     if (reading.fec) head += ", FEC " + *reading.fec;
+    if (reading.temperatures.device) head += fmt::format(", {:.1f} C", *reading.temperatures.device);
     text += wrapped(head, 0, width, 2);
     for (const auto& [key, count] : nic_counts(reading))
       text += fmt::format("  {:<18} {:>20}  {}\n", to_string(key), count.value,

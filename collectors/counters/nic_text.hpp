@@ -18,8 +18,9 @@ struct NicAt {
 };
 
 /// JSON Lines. `host` stands before ports that are no names of the fabric; empty: they are. `boot`: of this
-/// boot of the host, for counters begin anew with it. Beside the counters stand `driver`, `fec`, `module`,
-/// `pcie` and `not_read`, which readers of counters pass over.
+/// boot of the host, for counters begin anew with it. Beside the counters stand `driver`, `firmware`, `pci`,
+/// `bits_per_second` (of the link), `celsius` (of the NIC), `module_celsius`, `fec`, `module`, `pcie` and
+/// `not_read`; readers of counters pass over those that they do not know.
 std::string nic_lines(const std::string& host, const std::string& boot, const std::vector<NicAt>& nics);
 
 std::string nic_text(const std::vector<NicAt>& nics, std::size_t width);

@@ -16,13 +16,6 @@ namespace {
 
 constexpr Nanoseconds kDay = std::chrono::hours(24);
 
-bool is_kept(PortCounter counter) {
-  using enum PortCounter;
-  return counter == fec_corrected || counter == fec_bits || counter == fec_codewords ||
-         counter == fec_uncorrectable || counter == link_events || counter == fcs_errors ||
-         counter == frames_in;
-}
-
 PortWarning warning_of(const PortTrend& one, const CounterTable& table) {
   const CorrectedTrend& trend = one.trend;
   PortWarning warning{
@@ -78,6 +71,13 @@ PortWarning warning_of(const Fabric& fabric, const Counted& one) {
 
 }  // namespace
 
+bool is_kept(PortCounter counter) {
+  using enum PortCounter;
+  return counter == fec_corrected || counter == fec_bits || counter == fec_codewords ||
+         counter == fec_uncorrectable || counter == link_events || counter == fcs_errors ||
+         counter == frames_in;
+}
+
 PortWarnings port_warnings(const Fabric& fabric, CounterTable& table, Nanoseconds now) {
   const PortTrends trends = port_trends(fabric, table);
   PortWarnings found{.told = trends.told, .at = now};
@@ -89,20 +89,31 @@ PortWarnings port_warnings(const Fabric& fabric, CounterTable& table, Nanosecond
   return found;
 }
 
+/// The newest one of every two hours, by their begin.
+template <class Points>
+static auto newest_of_each(const Points& points, Nanoseconds from) {
+  std::map<Nanoseconds, const typename Points::value_type*> newest;
+  for (const auto& point : points) {
+    const Nanoseconds begin = point.at - point.at % kKeptEvery;
+    if (begin < from) continue;
+    auto& last = newest[begin];
+    if (last == nullptr || last->at < point.at) last = &point;
+  }
+  return newest;
+}
+
 std::map<Nanoseconds, std::string> readings_to_keep(const Fabric& fabric, const CounterTable& table,
                                                     Nanoseconds from) {
   std::map<Nanoseconds, CounterTable> parts;
   const auto words = table.epoch_words();
+  for (const auto& [whose, told] : table.temperatures)
+    for (const auto& [begin, one] : newest_of_each(told, from)) {
+      CounterTable& part = parts[begin];
+      part.temperatures[{whose.first, part.source(table.source_name(whose.second))}] = {*one};
+    }
   for (const CounterSeries& series : table.series()) {
     if (!is_kept(series.key.counter)) continue;
-    std::map<Nanoseconds, const CounterPoint*> newest;
-    for (const CounterPoint& point : series.points) {
-      const Nanoseconds begin = point.at - point.at % kKeptEvery;
-      const CounterPoint*& last = newest[begin];
-      if (begin >= from && (last == nullptr || last->at < point.at)) last = &point;
-    }
-    for (const auto& [begin, point] : newest) {
-      if (point == nullptr) continue;
+    for (const auto& [begin, point] : newest_of_each(series.points, from)) {
       CounterTable& part = parts[begin];
       CounterSeries& kept = part.at(series.port, series.key, part.source(table.source_name(series.source)));
       // A table that was not full has no part that is.

@@ -22,6 +22,7 @@ constexpr std::size_t kStepsShown = 12;
 constexpr std::size_t kIncidentsShown = 50;
 constexpr std::size_t kOffencesShown = 20;
 constexpr std::size_t kOutcomesShown = 20;
+constexpr std::size_t kPortsShown = 20;
 /// A watcher closes an incident when enough clean probes crossed: so long a fault that is mended may still be
 /// seen.
 constexpr Nanoseconds kStillSeen = std::chrono::minutes(10);
@@ -123,6 +124,23 @@ std::string outcomes_text(const std::vector<RepairOutcome>& outcomes, std::size_
   for (std::size_t i = 0; i < std::min(outcomes.size(), kOutcomesShown); ++i)
     text += wrapped(outcome_text(outcomes[i]), 2, columns, 2);
   return text + left_out(outcomes.size(), kOutcomesShown, "repairs");
+}
+
+std::string ports_text(const std::vector<WarnedPort>& ports, std::size_t columns) {
+  std::string text = "ports by their counters\n";
+  for (std::size_t i = 0; i < std::min(ports.size(), kPortsShown); ++i)
+    text += wrapped(fmt::format("{}{}: {} ({}, read {})", ports[i].degrading ? "degrading: " : "",
+                                ports[i].port, ports[i].text, ports[i].source, when(ports[i].at)),
+                    2, columns, 2);
+  return text + left_out(ports.size(), kPortsShown, "ports");
+}
+
+DocumentTree tree_of(const WarnedPort& one) {
+  return {{"port", one.port},
+          {"degrading", one.degrading},
+          {"text", one.text},
+          {"source", one.source},
+          {"at", instant_text(one.at)}};
 }
 
 DocumentTree tree_of(const RepairOutcome& outcome) {
@@ -239,6 +257,7 @@ std::string history_table(const WatchHistory& history, std::size_t columns) {
   if (!history.incidents.empty()) text += '\n' + incident_table(history, columns);
   if (!history.offences.empty()) text += '\n' + offence_table(history, columns);
   if (!history.repairs.empty()) text += '\n' + outcomes_text(history.repairs, columns);
+  if (!history.ports.empty()) text += '\n' + ports_text(history.ports, columns);
   if (history.place)
     for (const auto& offence : history.offences)
       if (!offence.evidence.empty())
@@ -264,6 +283,8 @@ std::string history_json(const WatchHistory& history, const files::DocumentStamp
   }
   tree["repairs"] = DocumentTree::array();
   for (const RepairOutcome& outcome : history.repairs) tree["repairs"].push_back(tree_of(outcome));
+  tree["ports"] = DocumentTree::array();
+  for (const WarnedPort& one : history.ports) tree["ports"].push_back(tree_of(one));
   tree["history"] = DocumentTree::array();
   for (const auto& channel : history.channels) tree["history"].push_back(tree_of(channel));
   return files::document_text(tree);

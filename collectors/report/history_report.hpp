@@ -47,6 +47,13 @@ struct RepairOutcome {
 std::vector<RepairOutcome> repair_outcomes(const std::vector<files::EventReport>& incidents,
                                            const std::vector<ModuleChange>& modules);
 
+/// A port that degrades, or counted errors in the last day, as the newest kept readings have it.
+struct WarnedPort {
+  std::string port, text, source;
+  bool degrading = false;
+  Nanoseconds at{};  // of its newest reading, since 1970
+};
+
 struct WatchHistory {
   std::string fabric;
   Nanoseconds from{};
@@ -58,6 +65,7 @@ struct WatchHistory {
   /// By link: how likely it is one that fails again and again, as rates have it. Absent: nobody gave rates.
   std::optional<std::map<std::string, double>> offenders = std::nullopt;
   std::vector<RepairOutcome> repairs = {};  // the latest first
+  std::vector<WarnedPort> ports = {};       // those that degrade first
 };
 
 /// At most `most` steps: neighbours put together.

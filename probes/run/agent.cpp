@@ -80,11 +80,15 @@ void serve_runs(const AgentWords& words, const bus::BusCredential& credential, c
   }
 }
 
+bool is_by_mads(const AgentWords& words) {
+  const EngineKind engine = words.agent_options.engine;
+  return engine == EngineKind::umad || engine == EngineKind::ibsim;
+}
+
 OpenStandingNic standing_nics_for(const AgentWords& words, const ChosenClass& packets,
                                   const AgentParts& parts) {
-  const EngineKind engine = words.agent_options.engine;
-  if (engine == EngineKind::umad || engine == EngineKind::ibsim)
-    return umad_standing_nics(engine == EngineKind::ibsim, parts.open_mads);
+  if (is_by_mads(words))
+    return umad_standing_nics(words.agent_options.engine == EngineKind::ibsim, parts.open_mads);
   return raw_standing_nics(packets.traffic_class);
 }
 
@@ -103,14 +107,16 @@ Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& c
   };
   const std::jthread runs(
       [&](const std::stop_token& end) { serve_runs(words, credential, hello, counted, end); });
-  return run_standing_agent({.host = words.host,
-                             .version = hello.version,
-                             .nics = words.nics,
-                             .open = standing_nics_for(words, packets, parts),
-                             .runs_served = served,
-                             .say = parts.say,
-                             .went_round = [&] { parts.went_round(0); }},
-                            *link, stop);
+  return run_standing_agent(
+      {.host = words.host,
+       .version = hello.version,
+       .nics = words.nics,
+       .open = standing_nics_for(words, packets, parts),
+       .read_counters = is_by_mads(words) ? ReadCounters() : counters_of_nics(words.nics, kDevices),
+       .runs_served = served,
+       .say = parts.say,
+       .went_round = [&] { parts.went_round(0); }},
+      *link, stop);
 }
 
 }  // namespace

@@ -23,7 +23,9 @@ class StandingAgent {
         boot_(boot),
         spool_(boot, options.spool),
         nics_(options.nics, options.open),
-        worker_(boot, seed, nics_) {}
+        worker_(boot, seed, nics_) {
+    if (options.read_counters) counters_.emplace(options.read_counters, options.counter_timing);
+  }
 
   void run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -33,6 +35,7 @@ class StandingAgent {
       if (word && *word) take(**word);
       if (!word) std::this_thread::sleep_for(options_.timing.look);  // the bus is away
       pass_windows_on();
+      tell_counters();
       if (const auto rounds = worker_.rounds(); std::exchange(rounds_, rounds) != rounds)
         options_.went_round();
     }
@@ -81,6 +84,7 @@ class StandingAgent {
     options_.say(fmt::format("plan {} begins", assignment_->plan.value()));
     nics_.assign(assignment_);
     worker_.assign(assignment_);
+    if (counters_) counters_->tell_again();  // a watcher begins
   }
 
   void pass_windows_on() {
@@ -90,6 +94,12 @@ class StandingAgent {
       spool_.add(watch::encode_window(window));
     }
     spool_.serve(link_);
+  }
+
+  /// Once: where the bus is away, the newest one waits.
+  void tell_counters() {
+    auto text = counters_ ? counters_->take() : std::nullopt;
+    if (text && !link_.tell_counters(*text)) counters_->give_back(std::move(*text));
   }
 
   const StandingOptions& options_;
@@ -104,7 +114,8 @@ class StandingAgent {
   std::vector<std::string> troubles_;  // the same
   std::uint64_t rounds_ = 0;           // of the worker, as they were
   StandingNics nics_;
-  StandingWorker worker_;  // last: its thread asks nics_
+  StandingWorker worker_;  // its thread asks nics_
+  std::optional<StandingCounters> counters_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <stop_token>
 
+#include "probes/run/standing_counters.hpp"
 #include "probes/run/standing_nics.hpp"
 #include "probes/session/work.hpp"
 #include "probes/watch/seams.hpp"
@@ -24,6 +25,9 @@ struct StandingOptions {
   std::string version;  // of this program
   std::vector<session::NicReport> nics;
   OpenStandingNic open;
+  /// What its NICs count; null: it tells none.
+  ReadCounters read_counters = {};
+  CounterTiming counter_timing = {};
   /// How many runs the same process serves now: while there is one, standing probes pause. May be null.
   std::shared_ptr<const std::atomic<int>> runs_served = nullptr;
   /// Hears when the bus comes or goes, which plan begins, and which NIC cannot be opened: lines for people.

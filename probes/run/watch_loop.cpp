@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "collectors/counters/host_counters.hpp"
 #include "probes/run/engines.hpp"
 #include "probes/watch/assignment_json.hpp"
 #include "probes/watch/plan_record.hpp"
@@ -71,6 +72,7 @@ void WatchLoop::turn() {
     static_cast<void>(parts_.link.feed->words());  // said again to whoever is active
     std::this_thread::sleep_for(parts_.wait);
   }
+  hear_counters();
   tell_state();
 }
 
@@ -272,6 +274,19 @@ void WatchLoop::hear_agents() {
       heard_.insert(word.host);
       watcher_->hello(word.host, hello.plan, hello.epoch, now());
     }
+  }
+}
+
+/// A host is who its subject says, and tells of the NICs that the fabric gives it.
+void WatchLoop::hear_counters() {
+  for (watch::AgentWord& told : parts_.link.feed->counters()) {
+    const auto host = place_.fabric.find_node(told.host);
+    if (!host || !place_.fabric.is_host(*host)) continue;
+    counters::HostPorts own{counters::host_source(told.host), {}};
+    for (const PortId port : place_.fabric.ports_of(*host))
+      if (const auto address = place_.addresses.address_of(port))
+        own.ports.emplace(to_string(*address), port);
+    listener_.on_counters(std::move(own), std::move(told.text));
   }
 }
 

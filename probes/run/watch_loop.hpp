@@ -72,6 +72,7 @@ class WatchLoop {
   Result<watch::PlanVersion> next_version();
   watch::StandingEnds ends() const;
   void hear_agents();
+  void hear_counters();
   void note_stranger(const std::string& host, const watch::AgentHello& hello);
   void read_mutes();
   void take_windows();

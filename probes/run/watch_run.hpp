@@ -11,6 +11,7 @@
 
 #include "collectors/bus/nats_bus.hpp"
 #include "collectors/bus/watch_streams.hpp"
+#include "collectors/counters/counter_file.hpp"
 #include "probes/run/agent_options.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/watch_subjects.hpp"
@@ -66,6 +67,9 @@ class WatchListener {
   virtual void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) = 0;
   /// Some times a second while it is the active one, for questions that its state does not answer.
   virtual void on_pass(const watch::Watcher& /*watcher*/, Nanoseconds /*steady_now*/) {}
+  /// What the agent of a host told of the counters of its NICs, which nobody has looked at yet (counters::
+  /// read_host_counters): to every watcher, active or not.
+  virtual void on_counters(counters::HostPorts /*own*/, std::string /*text*/) {}
   /// Once a second.
   virtual void on_state(const watch::WatchState& state) = 0;
   /// What happens to the watch itself, in words: paths are mapped, the lease is lost.

@@ -37,7 +37,7 @@ BusPermissions standing_agent_permissions(std::string_view fabric, std::string_v
   const auto to_coordinator = fmt::format("weft.*.{}.{}", subject_token(kCoordinator), self);
   const auto to_self = fmt::format("weft.*.{}.*", self);
   return {.publish = {watch_subject(kWindows, fabric, host), watch_subject(kSay, fabric, host),
-                      to_coordinator, to_coordinator + ".*"},
+                      watch_subject(kCounters, fabric, host), to_coordinator, to_coordinator + ".*"},
           .subscribe = {watch_subject(kPlan, fabric, host), inbox_of(fabric, host) + ".>", to_self,
                         to_self + ".*"}};
 }

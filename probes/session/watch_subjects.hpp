@@ -14,10 +14,12 @@
 namespace weft::session {
 
 /// kWindows: an agent's windows, kept by the stream WEFT_OBS. kEvents: those of incidents, kept by
-/// WEFT_EVENTS. kSay: what an agent says of itself. kPlan: what a watcher says to it.
+/// WEFT_EVENTS. kSay: what an agent says of itself. kCounters: what its NICs count. kPlan: what a watcher
+/// says to it.
 inline constexpr std::string_view kWindows = "obs";
 inline constexpr std::string_view kEvents = "event";
 inline constexpr std::string_view kSay = "say";
+inline constexpr std::string_view kCounters = "counters";
 inline constexpr std::string_view kPlan = "plan";
 
 /// The watcher where there is only one.
@@ -34,8 +36,8 @@ std::optional<std::string> name_in(std::string_view subject, std::string_view ki
 /// Under which answers to this participant come: nobody else hears them.
 std::string inbox_of(std::string_view fabric, std::string_view participant);
 
-/// Of an agent that stands: its windows, what it says of itself, and its part in any run; it hears its plan,
-/// its runs and its answers alone.
+/// Of an agent that stands: its windows, what it says of itself and of its NICs, and its part in any run; it
+/// hears its plan, its runs and its answers alone.
 BusPermissions standing_agent_permissions(std::string_view fabric, std::string_view host);
 /// Of a watcher: all of its account (collectors/bus/server_config.hpp).
 BusPermissions watcher_permissions();

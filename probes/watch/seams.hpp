@@ -38,6 +38,8 @@ class AgentLink {
   virtual Result<std::optional<std::string>> next_word(Nanoseconds limit) = 0;
   /// Says to the watcher that this agent is there, or goes: a short JSON text.
   virtual Result<void> tell(std::string_view text) = 0;
+  /// What the NICs of this host count, as nobody keeps it on the bus (collectors/counters/host_counters.hpp).
+  virtual Result<void> tell_counters(std::string_view text) = 0;
 };
 
 struct ReceivedWindow {
@@ -63,6 +65,9 @@ class WindowFeed {
   virtual Result<void> skip() = 0;
   /// What agents said since the last call.
   virtual std::vector<AgentWord> words() = 0;
+  /// What agents told of the counters of their NICs since the last call. Where more came than is kept, the
+  /// first of each agent are here.
+  virtual std::vector<AgentWord> counters() = 0;
   virtual Result<void> send_to(std::string_view host, std::string_view text) = 0;
 };
 

@@ -7,13 +7,19 @@
 #include <cmath>
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "cli/commands.hpp"
+#include "collectors/store/counter_readings.hpp"
+#include "collectors/store/watch_store.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "topology/base/instant.hpp"
 #include "topology/base/text.hpp"
+#include "topology/model/clos.hpp"
+#include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
 namespace {
@@ -249,6 +255,44 @@ TEST(Compare, TimesThatCannotBeReadAreRefusedAndThoseThatLackAreSaid) {
   EXPECT_THAT(runs.compared({"--times", wrong.path(), "--blocks"}).err, HasSubstr("leave one out"));
   EXPECT_THAT(runs.compared({"--times", few.path()}).err, HasSubstr("none of these runs"));
   EXPECT_THAT(runs.compared({"--times", short_one.path()}).out, HasSubstr("of 1 run nobody says"));
+}
+
+std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex("\n +"), " "); }
+
+/// The database of a watch whose only agent told a temperature each two hours of these days.
+struct WarmedWatch {
+  os::ScratchDirectory directory = os::ScratchDirectory::make().value();
+  std::string file = (directory.path() / "watch.db").string();
+
+  explicit WarmedWatch(int days) {
+    const Fabric fabric = make_clos({.leaves = 1, .spines = 1, .hosts_per_leaf = 1}).value();
+    EXPECT_TRUE(store::WatchStore::open(file, fabric));
+    std::map<Nanoseconds, std::string> texts;
+    const Nanoseconds first = parse_instant("2026-03-01T00:00:00Z").value();
+    for (int hour = 0; hour < 24 * days; hour += 2)
+      texts[first + std::chrono::hours(hour)] = fmt::format(
+          "{{\"schema\":\"weft.counters/1\"}}\n{{\"at\":\"{}\",\"source\":\"agent "
+          "host1\",\"port\":\"host1/p1\","
+          "\"celsius\":41.5,\"counters\":{{}}}}\n",
+          instant_text(first + std::chrono::hours(hour)));
+    auto database = store::Database::open(file, store::Database::Access::write).value();
+    EXPECT_TRUE(store::keep_counter_readings(database, texts, first, first + std::chrono::hours(24 * days)));
+  }
+};
+
+TEST(Compare, TemperaturesComeFromWhatAWatchKept) {
+  const DatedRuns runs;
+  const ScratchFile times(runs.times);
+  const auto with = [&](const std::string& database) {
+    return runs.compared({"--times", times.path(), "--db", database});
+  };
+  const WarmedWatch watch(7), young(3), none(0);
+  EXPECT_THAT(unwrapped(with(watch.file).out), HasSubstr("all runs were taken within a degree"));
+  EXPECT_THAT(unwrapped(with(young.file).out), HasSubstr("of 36 runs have none"));
+  EXPECT_THAT(with(none.file).err, HasSubstr("no temperature of a NIC is kept there"));
+  EXPECT_THAT(runs.compared({"--db", watch.file}).err, HasSubstr("name a table with --times"));
+  EXPECT_EQ(runs.compared({"--blocks", "--db", watch.file}).status, 64);
+  EXPECT_NE(with("/no/such/watch.db").status, 0);
 }
 
 TEST(Compare, ASweepsDocumentIsARunAndTellsItsTime) {

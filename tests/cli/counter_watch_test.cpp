@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "collectors/counters/port_warnings.hpp"
+#include "collectors/store/counter_readings.hpp"
 #include "collectors/store/migrations.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "topology/base/instant.hpp"
+#include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/model/clos.hpp"
 #include "topology/os/scratch_directory.hpp"
@@ -17,6 +19,7 @@ namespace weft::cli {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::minutes;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -49,6 +52,20 @@ struct Place {
     auto watch = CounterWatch::open(*std::move(source), fabric, database);
     EXPECT_TRUE(watch) << watch.error().message;
     return *std::move(watch);
+  }
+  /// Without a source of its own.
+  std::unique_ptr<CounterWatch> open_for_agents(const std::filesystem::path& database = {}) const {
+    auto watch = CounterWatch::open(CounterSource(), fabric, database);
+    EXPECT_TRUE(watch) << watch.error().message;
+    return *std::move(watch);
+  }
+  /// What the agent of a host with one NIC tells at that minute.
+  void tell(CounterWatch& watch, const std::string& host, int minute, std::uint64_t errors) const {
+    watch.take({"agent " + host, {{"10.0.0.1", *fabric.find_nic(host)}}},
+               fmt::format(
+                   "{{\"schema\":\"weft.counters/1\"}}\n{{\"at\":\"{}\",\"port\":\"10.0.0.1\",\"boot\":\"b\","
+                   "\"celsius\":50.5,\"counters\":{{\"fcs_errors\":{},\"frames_in\":{}}}}}\n",
+                   instant_text(kBegin + minutes(minute)), errors, 1'000'000 * (minute + 1)));
   }
   void look(CounterWatch& watch, int from, int until) const {
     for (int hour = from; hour < until; ++hour) {
@@ -116,6 +133,92 @@ TEST(CounterWatch, ASourceThatFailsIsToldAndWhatItSaidGrowsOld) {
   place.print(296);
   watch->look(kBegin + hours(296));
   EXPECT_EQ(watch->warnings().trouble, "");
+}
+
+TEST(CounterWatch, AgentsAloneWarnWithinMinutes) {
+  const Place place;
+  const auto watch = place.open_for_agents();
+  watch->look(kBegin);
+  EXPECT_EQ(watch->warnings().at, Nanoseconds()) << "nothing was read yet";
+  place.tell(*watch, "host1", 0, 5);
+  place.tell(*watch, "host2", 0, 5);
+  watch->look(kBegin + minutes(1));
+  EXPECT_THAT(watch->warnings().ports, IsEmpty()) << "what was counted before is of no window";
+  place.tell(*watch, "host1", 2, 5);
+  place.tell(*watch, "host2", 2, 9);
+  watch->look(kBegin + minutes(3));
+  const auto found = watch->warnings();
+  ASSERT_THAT(found.ports, SizeIs(1));
+  EXPECT_EQ(found.ports[0].port, *place.fabric.find_nic("host2"));
+  EXPECT_THAT(found.ports[0].source, HasSubstr("agent host2"));
+  EXPECT_EQ(found.ports[0].errors, 4);
+  EXPECT_EQ(found.at, kBegin + minutes(3));
+  EXPECT_EQ(found.trouble, "");
+}
+
+TEST(CounterWatch, WhatAgentsToldIsKeptAlsoOfThoseThatDidNotTellAgain) {
+  const Place place;
+  const auto database = place.directory.path() / "watch.db";
+  ASSERT_TRUE(store::WatchStore::open(database, place.fabric));
+  {
+    const auto watch = place.open_for_agents(database);
+    for (const char* host : {"host1", "host2"}) place.tell(*watch, host, 10, 5);
+    watch->look(kBegin + minutes(11));
+  }
+  const auto again = place.open_for_agents(database);
+  place.tell(*again, "host1", 20, 8);
+  again->look(kBegin + minutes(21));
+  ASSERT_THAT(again->warnings().ports, SizeIs(1)) << "from before it was started again";
+  auto stored = store::Database::open(database, store::Database::Access::read).value();
+  const auto kept = store::kept_counter_readings(stored).value();
+  ASSERT_THAT(kept, SizeIs(1));
+  const auto& text = kept.begin()->second;
+  EXPECT_THAT(text, HasSubstr("\"fcs_errors\":8"));
+  EXPECT_THAT(text, HasSubstr("agent host2"));
+  EXPECT_THAT(text, HasSubstr("\"celsius\":50.5"));
+}
+
+TEST(CounterWatch, AnAgentThatTellsNonsenseIsSaidAndMovesNobody) {
+  const Place place;
+  const auto watch = place.open_for_agents();
+  const counters::HostPorts own{"agent host2", {{"10.0.0.1", *place.fabric.find_nic("host2")}}};
+  for (const int minute : {0, 2}) {
+    place.tell(*watch, "host1", minute, static_cast<std::uint64_t>(minute));
+    watch->take(own, "{\"schema\":\"weft.counters/1\"}\n{\"port\":\"leaf1/p1\x1b[2J\",\"counters\":{}}\n");
+    watch->look(kBegin + minutes(minute + 1));
+  }
+  const auto found = watch->warnings();
+  EXPECT_THAT(found.trouble, HasSubstr("what an agent told of its NICs is of no use: agent host2"));
+  EXPECT_TRUE(is_harmless(found.trouble)) << found.trouble;
+  watch->look(kBegin + minutes(60));
+  EXPECT_EQ(watch->warnings().trouble, found.trouble);
+  watch->look(kBegin + minutes(70));
+  EXPECT_EQ(watch->warnings().trouble, "");
+  ASSERT_THAT(found.ports, SizeIs(1));
+  EXPECT_EQ(found.ports[0].port, *place.fabric.find_nic("host1"));
+}
+
+TEST(CounterWatch, WhatWaitsOfAgentsIsBounded) {
+  const Place place;
+  const auto watch = place.open_for_agents();
+  const std::string much(1'000'000, 'x');
+  for (int host = 0; host < 200; ++host) watch->take({fmt::format("agent h{}", host), {}}, much);
+  place.tell(*watch, "host1", 0, 5);  // a small one finds room
+  watch->look(kBegin + minutes(1));
+  place.tell(*watch, "host1", 2, 7);
+  watch->look(kBegin + minutes(3));
+  EXPECT_THAT(watch->warnings().ports, SizeIs(1));
+}
+
+TEST(CounterWatch, AgentsAreHeardWhileASourceFails) {
+  const Place place;
+  const auto watch = place.open();  // of a file that is not there
+  place.tell(*watch, "host1", 0, 5);
+  watch->look(kBegin + minutes(1));
+  place.tell(*watch, "host1", 2, 7);
+  watch->look(kBegin + minutes(3));
+  EXPECT_THAT(watch->warnings().ports, SizeIs(1));
+  EXPECT_THAT(watch->warnings().trouble, HasSubstr("counters.jsonl"));
 }
 
 }  // namespace

@@ -119,6 +119,30 @@ TEST_F(WeftReport, SaysWhetherAModuleThatWasChangedHeld) {
   EXPECT_THAT(damaged, Not(HasSubstr("another module")));
 }
 
+TEST_F(WeftReport, TellsOfPortsThatCountedErrorsByWhatWasKept) {
+  std::map<Nanoseconds, std::string> texts;
+  for (const auto& [minutes_ago, errors] : {std::pair(150, 3), {10, 9}}) {
+    const Nanoseconds at = now_ - std::chrono::minutes(minutes_ago);
+    texts[at] = fmt::format(
+        "{{\"schema\":\"weft.counters/1\"}}\n"
+        R"({{"at":"{}","source":"agent host1","port":"host1/p1","counters":{{"fcs_errors":{},"frames_in":{}}}}})"
+        "\n",
+        instant_text(at), errors, 1'000'000'000 - 1000 * minutes_ago);
+  }
+  {
+    auto database = store::Database::open(file_, store::Database::Access::write).value();
+    ASSERT_TRUE(store::keep_counter_readings(database, texts, now_ - std::chrono::hours(24), now_));
+  }
+  const auto outcome = run({});
+  EXPECT_THAT(outcome.out, HasSubstr("ports by their counters\n  host1/p1: 6 errors of"));
+  EXPECT_THAT(outcome.out, HasSubstr("agent host1"));
+  EXPECT_THAT(run({"--link", "host1--leaf1"}).out, HasSubstr("host1/p1: 6 errors"));
+  EXPECT_THAT(run({"--link", "leaf1--spine2"}).out, Not(HasSubstr("by their counters")));
+  const auto json = run({"-o", "json"}).out;
+  expect_matches_schema(json, "report");
+  EXPECT_THAT(json, HasSubstr("\"port\": \"host1/p1\""));
+}
+
 TEST_F(WeftReport, WritesJsonAndCsv) {
   expect_matches_schema(run({"-o", "json", "--link", "leaf1--spine2"}).out, "report");
   const auto csv = run({"-o", "csv", "--since", "30d"}).out;

@@ -51,6 +51,13 @@ class FakeWatchBus::Agent : public watch::AgentLink {
     bus_.changed_.notify_all();
     return {};
   }
+  Result<void> tell_counters(std::string_view text) override {
+    const std::lock_guard lock(bus_.mutex_);
+    WEFT_TRY_VOID(bus_.reach(host_));
+    for (auto& [feed, told] : bus_.counters_) told.push_back({host_, std::string(text)});
+    bus_.changed_.notify_all();
+    return {};
+  }
 
  private:
   FakeWatchBus& bus_;
@@ -62,11 +69,11 @@ class FakeWatchBus::Feed : public watch::WindowFeed {
   Feed(FakeWatchBus& bus, std::uint64_t behind) : bus_(bus), position_(behind) {
     const std::lock_guard lock(bus_.mutex_);
     number_ = ++bus_.feeds_;
-    bus_.words_[number_];
+    bus_.words_[number_], bus_.counters_[number_];
   }
   ~Feed() override {
     const std::lock_guard lock(bus_.mutex_);
-    bus_.words_.erase(number_);
+    bus_.words_.erase(number_), bus_.counters_.erase(number_);
   }
 
   Result<std::vector<watch::ReceivedWindow>> fetch(std::size_t most, Nanoseconds limit) override {
@@ -92,6 +99,11 @@ class FakeWatchBus::Feed : public watch::WindowFeed {
     const std::lock_guard lock(bus_.mutex_);
     auto said = std::exchange(bus_.words_[number_], {});
     return {said.begin(), said.end()};
+  }
+  std::vector<watch::AgentWord> counters() override {
+    const std::lock_guard lock(bus_.mutex_);
+    auto told = std::exchange(bus_.counters_[number_], {});
+    return {told.begin(), told.end()};
   }
   Result<void> send_to(std::string_view host, std::string_view text) override {
     const std::lock_guard lock(bus_.mutex_);

@@ -78,7 +78,8 @@ class FakeWatchBus {
   std::deque<watch::ReceivedWindow> windows_;
   std::uint64_t last_window_ = 0;
   std::size_t most_windows_ = 1'000'000;
-  std::map<std::uint64_t, std::deque<watch::AgentWord>> words_;  // to each feed, by its number
+  std::map<std::uint64_t, std::deque<watch::AgentWord>> words_;     // to each feed, by its number
+  std::map<std::uint64_t, std::deque<watch::AgentWord>> counters_;  // the same
   std::uint64_t feeds_ = 0;
   std::vector<watch::StoredEvent> events_;
   std::string holder_;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "collectors/store/counter_readings.hpp"
 #include "tests/support/lab_with_watch.hpp"
 
 namespace weft {
@@ -20,6 +21,14 @@ constexpr const char* kFabric =
 
 struct WatchedLab : LabWithWatch {
   WatchedLab() : LabWithWatch(kFabric) {}
+  /// weft.counters/1 of the database.
+  std::string kept_counters() const {
+    std::string all;
+    auto database = store::Database::open(state() + "/watch.db", store::Database::Access::read);
+    if (!database) return all;
+    for (const auto& [begin, text] : store::kept_counter_readings(*database).value()) all += text;
+    return all;
+  }
 };
 
 TEST(Watch, OpensOneIncidentForAFaultAndClosesItWhenCleanProbesCrossedAgain) {
@@ -36,6 +45,13 @@ TEST(Watch, OpensOneIncidentForAFaultAndClosesItWhenCleanProbesCrossedAgain) {
   ASSERT_EQ(lab.user.weft({"lab", "heal", "--name", lab.user.lab}).status, 0);
   EXPECT_TRUE(lab.wait_for("closed", 80s));
   for (const Json& event : lab.events()) EXPECT_EQ(event["incident"], incident["incident"]) << event;
+  const auto kept = lab.kept_counters();  // nobody named a source: agents tell of their NICs
+  for (const char* host : {"host1", "host2", "host3", "host4", "host5", "host6"})
+    EXPECT_THAT(kept, testing::HasSubstr(fmt::format(R"("source":"agent {0}","port":"{0}/p1")", host)));
+  EXPECT_THAT(kept, testing::HasSubstr("\"boot\":\""));
+  EXPECT_THAT(lab.metrics(),
+              testing::HasSubstr("weft_counters_read_timestamp_seconds{fabric=\"watched\"} 1"));
+  EXPECT_THAT(lab.metrics(), testing::HasSubstr("weft_counters_failing{fabric=\"watched\"} 0"));
   lab.watch().signal(SIGINT);
   const auto answer = lab.watch().wait(10s);
   EXPECT_EQ(answer.status, 0) << answer.errors;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "topology/base/units.hpp"
+
 namespace weft {
 
 /// Optical lane of a module, as it measures itself; what it does not measure is absent.
@@ -41,6 +43,13 @@ struct ModuleState {
   friend bool operator==(const ModuleState&, const ModuleState&) = default;
 };
 
+/// Degrees Celsius, of the warmest sensor each.
+struct Temperatures {
+  std::optional<double> device = std::nullopt;  // the NIC
+  std::optional<double> module = std::nullopt;  // in its cage
+  friend bool operator==(const Temperatures&, const Temperatures&) = default;
+};
+
 struct NotRead {
   std::string what;  // "FEC"
   std::string why;   // "the driver does not tell"
@@ -51,8 +60,10 @@ using NamedCounts = std::map<std::string, std::uint64_t>;
 
 struct NicReading {
   std::string interface;
-  std::string driver;  // "mlx5_core"; empty: not told
+  std::string driver;         // "mlx5_core"; empty: not told
+  std::string firmware = {};  // of the NIC; empty: not told
   std::optional<std::string> pci = std::nullopt;
+  std::optional<Bandwidth> speed = std::nullopt;  // that the link has now
   std::optional<std::string> fec = std::nullopt;  // the mode in use: "RS", "BaseR", "off"
   /// Of the kernel's own interfaces, by the names that ethtool(8) and the kernel have:
   /// "eth-mac-FrameCheckSequenceErrors", "corrected_blocks", "fec_bin.0-0", "rx_packets".
@@ -61,6 +72,7 @@ struct NicReading {
   NamedCounts rdma;             // of its RDMA device (topology/host/rdma_counters.hpp)
   NamedCounts pcie;             // advanced error reporting: "correctable BadTLP"
   std::optional<ModuleState> module = std::nullopt;
+  Temperatures temperatures = {};
   std::vector<NotRead> not_read;
 };
 

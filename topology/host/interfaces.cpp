@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
+#include <new>
 
 #include "topology/base/ip.hpp"
 #include "topology/base/outside_text.hpp"
@@ -39,12 +41,32 @@ std::optional<bool> carrier_of(unsigned flags) {
   return (flags & IFF_RUNNING) != 0 ? std::optional(true) : std::nullopt;
 }
 
+/// The kernel first says how many words its masks of link modes have, then all of it (linux/ethtool.h,
+/// ETHTOOL_GLINKSETTINGS).
+std::optional<Bandwidth> speed_of(const os::FileDescriptor& socket, const std::string& name) {
+  constexpr std::size_t kMostMasks = 3 * 127 * sizeof(__u32);
+  alignas(ethtool_link_settings) std::array<std::byte, sizeof(ethtool_link_settings) + kMostMasks> bytes{};
+  auto* settings = new (bytes.data()) ethtool_link_settings;
+  ifreq request{};
+  request.ifr_data = reinterpret_cast<char*>(bytes.data());
+  settings->cmd = ETHTOOL_GLINKSETTINGS;
+  settings->link_mode_masks_nwords = 0;
+  if (!ask(socket, name, SIOCETHTOOL, request) || settings->link_mode_masks_nwords >= 0) return std::nullopt;
+  settings->cmd = ETHTOOL_GLINKSETTINGS;
+  settings->link_mode_masks_nwords = static_cast<__s8>(-settings->link_mode_masks_nwords);
+  const auto unknown = static_cast<__u32>(SPEED_UNKNOWN);
+  if (!ask(socket, name, SIOCETHTOOL, request) || settings->speed == unknown || settings->speed == 0)
+    return std::nullopt;
+  return Bandwidth::mbit(settings->speed);
+}
+
 NetworkInterface ask_kernel(const os::FileDescriptor& socket, const std::string& name) {
   NetworkInterface found{.name = outside_text(name)};
   ifreq request{};
   if (ask(socket, name, SIOCGIFMTU, request)) found.mtu = Bytes(request.ifr_mtu);
   if (ask(socket, name, SIOCGIFFLAGS, request))
     found.up = carrier_of(static_cast<unsigned>(static_cast<unsigned short>(request.ifr_flags)));
+  found.speed = speed_of(socket, name);
   ethtool_drvinfo driver{};
   driver.cmd = ETHTOOL_GDRVINFO;
   request.ifr_data = reinterpret_cast<char*>(&driver);
@@ -91,6 +113,12 @@ std::vector<NetworkInterface> interfaces_of_kernel() {
   std::ranges::sort(found, {}, &NetworkInterface::name);
   add_addresses(found);
   return found;
+}
+
+std::optional<NetworkInterface> interface_of_kernel(const std::string& name) {
+  if (if_nametoindex(name.c_str()) == 0) return std::nullopt;
+  const os::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return ask_kernel(socket, name);
 }
 
 std::vector<NetworkInterface> interfaces_of_sysfs(const std::filesystem::path& sys) {

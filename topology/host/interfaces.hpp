@@ -18,11 +18,14 @@ struct NetworkInterface {
   std::optional<std::string> pci = std::nullopt;
   std::optional<std::string> driver = std::nullopt;
   std::optional<std::string> firmware = std::nullopt;
-  std::vector<std::string> addresses;  // as to_string(IpAddress) writes them; of a live host
+  std::optional<Bandwidth> speed = std::nullopt;  // that the link has now; of a live host
+  std::vector<std::string> addresses;             // as to_string(IpAddress) writes them; of a live host
 };
 
 /// By name. Of the namespace of the calling thread; sysfs shows that of whoever mounted it.
 std::vector<NetworkInterface> interfaces_of_kernel();
+/// The one of this name, without its addresses: a host may have thousands. Absent: there is none.
+std::optional<NetworkInterface> interface_of_kernel(const std::string& name);
 std::vector<NetworkInterface> interfaces_of_sysfs(const std::filesystem::path& sys);
 
 }  // namespace weft::host

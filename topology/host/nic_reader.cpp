@@ -1,9 +1,8 @@
 #include "topology/host/nic_reader.hpp"
 
-#include <algorithm>
-
 #include "topology/files/file_text.hpp"
 #include "topology/host/ethtool_socket.hpp"
+#include "topology/host/hwmon.hpp"
 #include "topology/host/interfaces.hpp"
 #include "topology/host/module_eeprom.hpp"
 #include "topology/host/rdma_counters.hpp"
@@ -18,20 +17,23 @@ constexpr Nanoseconds kToolLimit = std::chrono::seconds(20);
 
 class NicReader {
  public:
-  NicReader(const std::filesystem::path& sys, const std::string& interface) : sys_(sys) {
+  NicReader(const std::filesystem::path& sys, const std::string& interface, const std::stop_token& stop)
+      : sys_(sys), stop_(stop) {
     reading_.interface = interface;
   }
 
   NicReading read(bool with_module) {
     const std::string& name = reading_.interface;
-    const auto interfaces = interfaces_of_kernel();
-    const auto known = std::ranges::find(interfaces, name, &NetworkInterface::name);
-    if (known == interfaces.end()) {
+    const auto known = interface_of_kernel(name);
+    if (!known) {
       note("the interface", "this network namespace has none of that name");
       return std::move(reading_);
     }
     reading_.driver = known->driver.value_or("");
+    reading_.firmware = known->firmware.value_or("");
     reading_.pci = known->pci;
+    reading_.speed = known->speed;
+    if (reading_.pci) reading_.temperatures = hwmon_temperatures(sys_ / "bus/pci/devices" / *reading_.pci);
     take("link statistics", link_statistics(name));
     if (auto counts = driver_statistics(name))
       reading_.driver_counters = std::move(*counts);
@@ -40,6 +42,7 @@ class NicReader {
     if (auto rdma = rdma_counters(sys_, name, {})) reading_.rdma = std::move(rdma->values);
     read_ethtool(with_module);
     read_pcie();
+    if (reading_.module && reading_.module->celsius) reading_.temperatures.module = reading_.module->celsius;
     return std::move(reading_);
   }
 
@@ -79,7 +82,7 @@ class NicReader {
   /// mlxlink, where it is installed: of a module that the kernel does not give, and errors of lanes.
   void read_firmware_tool() {
     if (reading_.driver != "mlx5_core" || !reading_.pci) return;
-    auto answer = ask_mlxlink(*reading_.pci);
+    auto answer = ask_mlxlink(*reading_.pci, "mlxlink", stop_);
     if (!answer && answer.error().kind == ErrorKind::absent) return;  // not installed
     if (!answer) return note("mlxlink", answer.error().message);
     reading_.driver_counters.merge(answer->counts);
@@ -99,6 +102,7 @@ class NicReader {
   }
 
   std::filesystem::path sys_;
+  const std::stop_token& stop_;
   NicReading reading_;
 };
 
@@ -106,20 +110,23 @@ class NicReader {
 
 // One call for all: most of its time goes into reaching the firmware (.8 s of a ConnectX-7 with MFT 4.34, the
 // histogram .05 s of it, as others measured).
-Result<MlxlinkAnswer> ask_mlxlink(const std::string& pci, const std::string& program) {
+Result<MlxlinkAnswer> ask_mlxlink(const std::string& pci, const std::string& program,
+                                  const std::stop_token& stop) {
   const auto ask = [&](std::vector<std::string> what) -> Result<MlxlinkAnswer> {
     what.insert(what.begin(), {program, "-d", pci, "-m", "-c"});
     what.emplace_back("--json");
-    WEFT_TRY(const auto said, os::run_strange_program(what, "", kToolLimit / 2, kMaxTool));
+    WEFT_TRY(const auto said,
+             os::run_strange_program(what, "", kToolLimit / 2, kMaxTool, os::Leftovers::group, stop));
     return read_mlxlink(said);
   };
   auto answer = ask({"--rx_fec_histogram", "--show_histogram"});
-  if (answer || answer.error().kind == ErrorKind::absent) return answer;
+  if (answer || answer.error().kind == ErrorKind::absent || stop.stop_requested()) return answer;
   return ask({});
 }
 
-NicReading read_nic(const std::filesystem::path& sys, const std::string& interface, bool with_module) {
-  return NicReader(sys, interface).read(with_module);
+NicReading read_nic(const std::filesystem::path& sys, const std::string& interface, bool with_module,
+                    const std::stop_token& stop) {
+  return NicReader(sys, interface, stop).read(with_module);
 }
 
 }  // namespace weft::host

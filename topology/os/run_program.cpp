@@ -140,7 +140,8 @@ Result<std::string> run_program(const std::vector<std::string>& argv, std::strin
 }
 
 Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
-                                        Nanoseconds limit, Bytes most, Leftovers leftovers) {
+                                        Nanoseconds limit, Bytes most, Leftovers leftovers,
+                                        const std::stop_token& stop) {
   constexpr Nanoseconds kBetweenLooks = std::chrono::milliseconds(5);
   std::optional<Orphans> orphans;
   if (leftovers == Leftovers::all) orphans.emplace();
@@ -150,7 +151,8 @@ Result<std::string> run_strange_program(const std::vector<std::string>& argv, st
   Result<std::optional<ExitStatus>> ended;
   const auto until = std::chrono::steady_clock::now() + limit;
   bool is_flood = false, is_over = false;
-  while (!is_over && !is_flood && !signals.any_came() && std::chrono::steady_clock::now() < until) {
+  while (!is_over && !is_flood && !signals.any_came() && !stop.stop_requested() &&
+         std::chrono::steady_clock::now() < until) {
     is_over = has_ended(run.child());
     is_flood = run.wrote_more_than(most);
     if (!is_over && !is_flood) std::this_thread::sleep_for(kBetweenLooks);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +24,10 @@ Result<std::string> run_program(const std::vector<std::string>& argv, std::strin
 enum class Leftovers : std::uint8_t { group, all };
 
 /// The same for a program of somebody else's: it has a session of its own, and what it started is killed
-/// with it, also when this process is told to end; what it writes on stdout and stderr may have `most` bytes
-/// each.
+/// with it, also when this process is told to end, or `stop` is requested; what it writes on stdout and
+/// stderr may have `most` bytes each.
 Result<std::string> run_strange_program(const std::vector<std::string>& argv, std::string_view input,
-                                        Nanoseconds limit, Bytes most,
-                                        Leftovers leftovers = Leftovers::group);
+                                        Nanoseconds limit, Bytes most, Leftovers leftovers = Leftovers::group,
+                                        const std::stop_token& stop = {});
 
 }  // namespace weft::os

@@ -77,6 +77,32 @@ TEST(WatchLink, CarriesWordsBothWays) {
   EXPECT_FALSE(*nothing);
 }
 
+TEST(WatchLink, CarriesCountersOfEachHostAndOneThatTellsTooMuchTakesNoPlaceOfOthers) {
+  const auto nats = server();
+  const auto link = watcher(nats);
+  const auto one = agent(nats, "host1");
+  const auto other = agent(nats, "host2.cluster");
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(one->tell_counters(std::string(200'000, 'x')));
+  std::vector<watch::AgentWord> told;
+  const auto hear = [&](std::string_view host) {
+    for (const auto until = std::chrono::steady_clock::now() + kSoon;
+         std::ranges::find(told, host, &watch::AgentWord::host) == told.end() &&
+         std::chrono::steady_clock::now() < until;
+         std::this_thread::sleep_for(1ms)) {
+      auto more = link.feed->counters();
+      told.insert(told.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+  };
+  hear("host1");
+  ASSERT_TRUE(other->tell_counters("{}"));
+  hear("host2.cluster");
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.front().host, "host1");
+  EXPECT_EQ(told.back().host, "host2.cluster");
+  EXPECT_EQ(told.back().text, "{}");
+  EXPECT_TRUE(link.feed->words().empty()) << "they are no words";
+}
+
 TEST(WatchLink, EventsAreAppendedBehindTheLastOfTheirIncidentAndReadInOrder) {
   const auto nats = server();
   const auto link = watcher(nats);

@@ -38,10 +38,12 @@ TEST(WatchUsers, AnAgentSpeaksOfItselfAlone) {
   const auto nats = server();
   EXPECT_TRUE(may_publish(nats, watch_subject(kWindows, kFabric, "host1")));
   EXPECT_TRUE(may_publish(nats, watch_subject(kSay, kFabric, "host1")));
+  EXPECT_TRUE(may_publish(nats, watch_subject(kCounters, kFabric, "host1")));
   EXPECT_TRUE(may_publish(nats, subject_of(RunId(7), "coordinator", "host1")));
   EXPECT_TRUE(may_publish(nats, acknowledgement_subject(RunId(7), "coordinator", "host1", 1)));
   for (const auto& subject :
        {watch_subject(kWindows, kFabric, "host2"), watch_subject(kSay, kFabric, "host2"),
+        watch_subject(kCounters, kFabric, "host2"), watch_subject(kCounters, "other", "host1"),
         watch_subject(kWindows, "other", "host1"), watch_subject(kPlan, kFabric, "host1"),
         watch_subject(kPlan, kFabric, "host2"), watch_subject(kEvents, kFabric, "1"),
         subject_of(RunId(7), "coordinator", "host2"), subject_of(RunId(7), "host2", "coordinator"),
@@ -60,9 +62,10 @@ TEST(WatchUsers, AnAgentHearsItsPlanAndItsAnswersAlone) {
   for (const auto& subject :
        {watch_subject(kPlan, kFabric, "host2"), watch_subjects(kPlan, kFabric),
         watch_subjects(kWindows, kFabric), watch_subject(kWindows, kFabric, "host1"),
-        watch_subjects(kEvents, kFabric), watch_subjects(kSay, kFabric), inbox_of(kFabric, "host2") + ".>",
-        inbox_of(kFabric, "watcher") + ".>", subscription_of(RunId(7), "host2"),
-        std::string("$KV.WEFT_WATCH.>"), std::string("_INBOX.>"), std::string("weft.>"), std::string(">")})
+        watch_subjects(kEvents, kFabric), watch_subjects(kSay, kFabric), watch_subjects(kCounters, kFabric),
+        inbox_of(kFabric, "host2") + ".>", inbox_of(kFabric, "watcher") + ".>",
+        subscription_of(RunId(7), "host2"), std::string("$KV.WEFT_WATCH.>"), std::string("_INBOX.>"),
+        std::string("weft.>"), std::string(">")})
     EXPECT_FALSE(may_subscribe(nats, subject)) << subject;
 }
 
@@ -84,6 +87,7 @@ TEST(WatchUsers, AnAcknowledgementWantedElsewhereSteersNobody) {
   rogue.publish_request(own, watch_subject(kWindows, kFabric, "host2"), "x");
   rogue.publish_request(own, watch_subject(kPlan, kFabric, "host2"), "x");
   rogue.publish_request(own, watch_subject(kSay, kFabric, "host2"), "x");
+  rogue.publish_request(own, watch_subject(kCounters, kFabric, "host2"), "x");
   rogue.publish_request(own, "$KV.WEFT_WATCH.pod=2E1.value.mutes", "x");
   std::this_thread::sleep_for(300ms);
   const auto events = link->events->read_behind(0, 10);
@@ -95,6 +99,7 @@ TEST(WatchUsers, AnAcknowledgementWantedElsewhereSteersNobody) {
   ASSERT_TRUE(windows);
   for (const auto& window : *windows) EXPECT_EQ(window.host, "host1");
   EXPECT_TRUE(link->feed->words().empty());
+  EXPECT_TRUE(link->feed->counters().empty());
   // Another agent may be sent an acknowledgement, which is no plan; never what the agent says itself.
   for (auto word = (*other)->next_word(0s); word && *word; word = (*other)->next_word(0s))
     EXPECT_TRUE((*word)->starts_with("{\"stream\"")) << **word;

@@ -64,6 +64,33 @@ TEST(PortWarnings, TellTheDegradingPortFirstWithValueWindowSourceAndTime) {
   EXPECT_EQ(found.told, 2u);
 }
 
+TEST(PortWarnings, OfTemperaturesTheNewestOfTwoHoursIsKeptBesideTheCounters) {
+  Site site;
+  for (int hour = 0; hour < 4; ++hour) {
+    site.add("leaf1/p4", PortCounter::fcs_errors, hour, hour, {.boot = "b", .cleared = {}, .serial = {}});
+    site.table.temperatures[{*site.fabric.find_port("leaf1/p4"), site.table.source("phy")}].push_back(
+        {kBegin + hours(hour), {.device = 60.0 + hour, .module = std::nullopt}});
+  }
+  site.table.temperatures[{*site.fabric.find_port("leaf1/p3"), site.table.source("phy")}] = {
+      {kBegin, {.device = std::nullopt, .module = -3.5}}};
+  const auto texts = readings_to_keep(site.fabric, site.table, kBegin);
+  ASSERT_THAT(texts, SizeIs(2));
+  CounterTable read;
+  for (const auto& [begin, text] : texts) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) expect_matches_schema(line, "counters");
+    ASSERT_TRUE(read_counter_file(site.fabric, text, "kept", "", kEnd, read));
+  }
+  const auto of = [&](const char* port) {
+    return read.temperatures.at({*site.fabric.find_port(port), read.source("phy")});
+  };
+  EXPECT_EQ(of("leaf1/p4"), (std::vector<PortTemperatures>{{kBegin + hours(1), {.device = 61.0}},
+                                                           {kBegin + hours(3), {.device = 63.0}}}));
+  EXPECT_EQ(of("leaf1/p3"), (std::vector<PortTemperatures>{{kBegin, {.device = {}, .module = -3.5}}}));
+  EXPECT_EQ(texts.begin()->second.find("\"celsius\":61.0,\"counters\":{}"), std::string::npos)
+      << "in the line of its counters";
+}
+
 TEST(PortWarnings, OlderThanTwoPeriodsIsNone) {
   Site site;
   site.rise("leaf1/p4", 200);

@@ -59,6 +59,7 @@ class CountingLink final : public watch::AgentLink {
     return link_->next_word(limit);
   }
   Result<void> tell(std::string_view text) override { return link_->tell(text); }
+  Result<void> tell_counters(std::string_view text) override { return link_->tell_counters(text); }
 
  private:
   std::unique_ptr<watch::AgentLink> link_;
@@ -103,6 +104,44 @@ TEST(StandingAgent, GoesRoundNoMoreWhileTheThreadThatProbesHangs) {
   while (rounds.try_acquire()) continue;
   gate->open.release();
   rounds.acquire();  // and so do both
+}
+
+TEST(StandingAgent, TellsTheNewestOfItsCountersOnceTheBusIsBack) {
+  fakes::FakeWatchBus bus;
+  const auto feed = bus.feed();
+  bus.set_away(true);
+  std::atomic<std::uint64_t> errors = 1;
+  std::counting_semaphore<> read(0);
+  const StandingOptions options{
+      .host = "host1",
+      .version = "test",
+      .nics = {{"eth0", kAddress}},
+      .open = [](const session::NicReport&) -> Result<OpenedNic> {
+        return fail(ErrorKind::absent, "it does not probe");
+      },
+      .read_counters =
+          [&](bool, const std::stop_token&) {
+            NicReading reading{.interface = "eth0", .driver = "any"};
+            reading.driver_counters["rx_crc_errors"] = errors++;  // each reading is worth telling
+            read.release();
+            return std::vector<counters::NicAt>{{1h, to_string(kAddress), std::move(reading)}};
+          },
+      .counter_timing = {.read = 1ms},
+      .timing = {.look = 1ms}};
+  const auto link = bus.agent("host1");
+  std::vector<watch::AgentWord> told;
+  {
+    const std::jthread agent(
+        [&](const std::stop_token& stop) { EXPECT_TRUE(run_standing_agent(options, *link, stop)); });
+    for (int i = 0; i < 50; ++i) read.acquire();
+    EXPECT_TRUE(feed->counters().empty());
+    bus.set_away(false);
+    while (told.empty()) told = feed->counters(), std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(told[0].host, "host1");
+  const auto at = told[0].text.find("\"fcs_errors\":");
+  ASSERT_NE(at, std::string::npos) << told[0].text;
+  EXPECT_GE(std::stoul(told[0].text.substr(at + 13)), 40u) << "those before were dropped";
 }
 
 }  // namespace

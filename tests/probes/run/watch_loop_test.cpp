@@ -26,6 +26,9 @@ class Told : public WatchListener {
     (followed ? read : written).push_back(stored.sequence);
     last = event;
   }
+  void on_counters(counters::HostPorts own, std::string text) override {
+    heard.emplace_back(std::move(own), std::move(text));
+  }
   void on_state(const watch::WatchState& state) override { states.push_back(state); }
   void on_note(std::string_view text) override { notes.emplace_back(text); }
   int count(std::string_view text) const {
@@ -40,6 +43,7 @@ class Told : public WatchListener {
   std::vector<std::uint64_t> written, read;
   std::vector<watch::WatchState> states;
   std::vector<std::string> notes;
+  std::vector<std::pair<counters::HostPorts, std::string>> heard;  // of counters
   std::optional<IncidentEvent> last;
 };
 
@@ -338,6 +342,29 @@ TEST(WatchLoop, PathsThatAreReadAreReadOnceAllAgentsCameOrTheTimeForItIsOver) {
     only.run_until_planned();
     EXPECT_EQ(rig.mappings, 1);
     EXPECT_EQ(rig.heard_hosts, static_cast<int>(rig.agents.size()) - (all_come ? 0 : 1));
+  }
+}
+
+TEST(WatchLoop, CountersAreOfTheHostWhoseSubjectTheyCameByWhetherItLeadsOrNot) {
+  Rig rig;
+  rig.addresses = plan_addresses(rig.fabric, IpFamily::v4).value().book;
+  Watch leads(rig), follows(rig);
+  for (int i = 0; i < 3; ++i) leads.loop.turn(), follows.loop.turn();
+  ASSERT_TRUE(rig.agents[1]->tell_counters("anything"));
+  ASSERT_TRUE(rig.bus.agent("nobody")->tell_counters("a host that the fabric does not have"));
+  ASSERT_TRUE(rig.bus.agent("leaf1")->tell_counters("a switch has no agent"));
+  const auto host = rig.fabric.hosts()[1];
+  for (Watch* watch : {&leads, &follows}) {
+    watch->loop.turn();
+    ASSERT_THAT(watch->told.heard, SizeIs(1));
+    const auto& [own, text] = watch->told.heard[0];
+    EXPECT_EQ(text, "anything");
+    EXPECT_EQ(own.source, "agent " + rig.fabric.name_of(host));
+    ASSERT_THAT(own.ports, SizeIs(rig.fabric.ports_of(host).size()));
+    for (const auto& [address, port] : own.ports) {
+      EXPECT_EQ(rig.fabric.port(port).node, host);
+      EXPECT_EQ(address, to_string(*rig.addresses.address_of(port)));
+    }
   }
 }
 

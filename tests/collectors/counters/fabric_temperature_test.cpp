@@ -1,0 +1,58 @@
+// The temperature of a fabric at a time, from what its agents told.
+#include "collectors/counters/fabric_temperature.hpp"
+
+#include <gmock/gmock.h>
+
+namespace weft::counters {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr Nanoseconds kBegin = hours(480'000);
+
+void tell(CounterTable& table, std::uint32_t port, Nanoseconds after, double celsius) {
+  table.temperatures[{PortId(port), table.source("s")}].push_back(
+      {kBegin + after, {.device = celsius, .module = 90}});
+}
+
+TEST(FabricTemperature, IsTheMedianOfItsNicsWhichNoFewSensorsMove) {
+  CounterTable table;
+  for (std::uint32_t port = 0; port < 9; ++port) {
+    tell(table, port, hours(1), 30);  // not the newest of these two hours
+    tell(table, port, minutes(100 + port), port < 2 ? 200 : 50.0 + port);
+  }
+  const auto found = fabric_temperatures(table);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found.begin()->first, kBegin + minutes(104));
+  EXPECT_EQ(found.begin()->second, 56);
+}
+
+TEST(FabricTemperature, TwoHoursOfWhichFewToldAreLeftOut) {
+  CounterTable table;
+  for (std::uint32_t port = 0; port < 9; ++port) {
+    tell(table, port, hours(1), 50);
+    if (port < 4) tell(table, port, hours(3), 30);
+    if (port < 5) tell(table, port, hours(5), 40);
+  }
+  EXPECT_THAT(fabric_temperatures(table), SizeIs(2));
+  EXPECT_THAT(fabric_temperatures(CounterTable()), IsEmpty());
+}
+
+TEST(FabricTemperature, BetweenTwoItIsOnTheLineAndFarFromAnyItIsUnknown) {
+  const std::map<Nanoseconds, double> told{{kBegin, 40}, {kBegin + hours(2), 50}, {kBegin + hours(8), 60}};
+  EXPECT_EQ(temperature_at(told, kBegin), 40);
+  EXPECT_EQ(temperature_at(told, kBegin + minutes(30)), 42.5);
+  EXPECT_EQ(temperature_at(told, kBegin + hours(2)), 50);
+  EXPECT_FALSE(temperature_at(told, kBegin + hours(5))) << "the watch was away";
+  EXPECT_EQ(temperature_at(told, kBegin - minutes(59)), 40);
+  EXPECT_FALSE(temperature_at(told, kBegin - minutes(61)));
+  EXPECT_EQ(temperature_at(told, kBegin + hours(9)), 60);
+  EXPECT_FALSE(temperature_at(told, kBegin + hours(10)));
+  EXPECT_FALSE(temperature_at({}, kBegin));
+}
+
+}  // namespace
+}  // namespace weft::counters
