@@ -14,12 +14,12 @@ namespace weft::cli {
 namespace {
 
 constexpr auto kLookEvery = std::chrono::minutes(10);
-constexpr std::chrono::hours kPast(7 * 24);            // asked of a server whose past is not kept here
-constexpr std::size_t kMaxKept = 256'000'000;          // characters: 15 days of 9,000 ports
-constexpr std::string_view kKept = "kept readings";    // source where no line names one
-constexpr auto kLeastPause = std::chrono::seconds(5);  // between two looks
-constexpr auto kUselessFor = std::chrono::hours(1);    // a reading of no use is shown
-constexpr std::size_t kMaxTold = 96'000'000;           // bytes that agents told and nobody has read
+constexpr std::chrono::hours kPast(7 * 24);          // asked of a server whose past is not kept here
+constexpr std::size_t kMaxKept = 256'000'000;        // characters: 15 days of 9,000 ports
+constexpr std::string_view kKept = "kept readings";  // source where no line names one
+constexpr auto kMinPause = std::chrono::seconds(5);  // between two looks
+constexpr auto kUselessFor = std::chrono::hours(1);  // a reading of no use is shown
+constexpr std::size_t kMaxTold = 96'000'000;         // bytes that agents told and nobody has read
 
 std::size_t size_of(const std::map<Nanoseconds, std::string>& texts) {
   std::size_t size = 0;
@@ -61,7 +61,7 @@ void CounterWatch::start() {
       const auto ended = Clock::now();
       std::unique_lock lock(mutex_);
       // A look at a fabric of many ports takes seconds: it may have a fiftieth of the time.
-      const auto pause = std::max<Clock::duration>(kLeastPause, 50 * (ended - began));
+      const auto pause = std::max<Clock::duration>(kMinPause, 50 * (ended - began));
       is_told_.wait_until(lock, stop, std::min(ended + pause, began + kLookEvery), [] { return false; });
       const auto has_news = [&] { return !source_.is_there() && !told_.empty(); };
       is_told_.wait_until(lock, stop, began + kLookEvery, has_news);
