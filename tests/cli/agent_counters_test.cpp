@@ -77,7 +77,7 @@ TEST(AgentCounters, OfTheirNicsAreWarningsOfTheWatchWithoutAnyOtherSource) {
   const run::WatchOptions options;
   const auto counters = CounterWatch::open(CounterSource(), fabric, {}).value();
   ToCounters listener(*counters);
-  const auto map = [](const std::stop_token&) -> Result<run::MappedPlan> {
+  const auto map = [](const run::HeardHosts&, const std::stop_token&) -> Result<run::MappedPlan> {
     return fail(ErrorKind::absent, "nothing is mapped");
   };
   run::WatchLoop loop(place, options, listener, {bus::watcher(nats), map, os::steady_now, os::wall_now});

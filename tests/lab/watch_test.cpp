@@ -26,7 +26,8 @@ struct WatchedLab : LabWithWatch {
     std::string all;
     auto database = store::Database::open(state() + "/watch.db", store::Database::Access::read);
     if (!database) return all;
-    for (const auto& [begin, text] : store::kept_counter_readings(*database).value()) all += text;
+    const auto readings = store::kept_counter_readings(*database).value();
+    for (const auto& [begin, text] : readings) all += text;
     return all;
   }
 };
