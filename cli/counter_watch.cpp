@@ -7,7 +7,6 @@
 #include "collectors/counters/counter_file.hpp"
 #include "collectors/counters/port_warnings.hpp"
 #include "collectors/store/counter_readings.hpp"
-#include "topology/base/outside_text.hpp"
 #include "topology/os/clocks.hpp"
 
 namespace weft::cli {
@@ -123,10 +122,11 @@ Result<PortWarnings> CounterWatch::judged(Nanoseconds now) {
   // A clock that was ahead has kept what is still to come, behind which nothing would be kept.
   std::erase_if(kept_, [&](const auto& one) { return one.first > now + counters::kKeptEvery; });
   // Agents tell whether the sources can be read or not.
+  const bool is_past_asked = source_.is_there() && !has_sources(kept_);
   const auto sources = read_sources(read);
   hosts_.add_to(fabric_, now, read);
   if (!sources && hosts_.empty()) return tl::unexpected(sources.error());
-  const auto kept = keep(read, now);
+  const auto kept = keep(read, is_past_asked ? now - counters::kKeptFor : last_kept(now), now);
   // Where the next windows begin: in what is kept of these two hours there are newer ones by now.
   if (now - last_kept_.first > 2 * counters::kKeptEvery) last_kept_ = {};
   if (!last_kept_.second.empty())
@@ -143,17 +143,22 @@ Result<PortWarnings> CounterWatch::judged(Nanoseconds now) {
   return warnings;
 }
 
-/// Of the two hours that were kept last, what is kept of them stays where it is the newest: not all that told
+Nanoseconds CounterWatch::last_kept(Nanoseconds now) const {
+  return kept_.empty() ? now - counters::kKeptFor : kept_.rbegin()->first;
+}
+
+/// Of two hours that are kept already, what is kept of them stays where it is the newest: not all that told
 /// then told again.
-Result<void> CounterWatch::keep(const counters::CounterTable& read, Nanoseconds now) {
-  const Nanoseconds from = kept_.empty() ? now - counters::kKeptFor : kept_.rbegin()->first;
+Result<void> CounterWatch::keep(const counters::CounterTable& read, Nanoseconds from, Nanoseconds now) {
   auto texts = counters::readings_to_keep(fabric_, read, from);
   if (texts.empty()) return {};
-  if (const auto last = kept_.find(from); last != kept_.end()) {
+  for (auto& [begin, text] : texts) {
+    const auto known = kept_.find(begin);
+    if (known == kept_.end()) continue;
     counters::CounterTable both;
-    for (const auto* text : {&last->second, &texts[from]})
-      static_cast<void>(counters::read_counter_file(fabric_, *text, kKept, "", now, both));
-    texts[from] = counters::readings_to_keep(fabric_, both, from)[from];
+    for (const auto* one : {&known->second, &text})
+      static_cast<void>(counters::read_counter_file(fabric_, *one, kKept, "", now, both));
+    text = counters::readings_to_keep(fabric_, both, begin)[begin];
   }
   for (const auto& [begin, text] : texts) kept_[begin] = text;
   std::erase_if(kept_, [&](const auto& one) { return one.first < now - counters::kKeptFor; });

@@ -43,7 +43,9 @@ class CounterWatch final : public web::WarningSource {
   Result<PortWarnings> judged(Nanoseconds now);
   void read_agents(Nanoseconds now);
   Result<void> read_sources(counters::CounterTable& into) const;
-  Result<void> keep(const counters::CounterTable& read, Nanoseconds now);
+  Nanoseconds last_kept(Nanoseconds now) const;
+  /// What was read from `from` on.
+  Result<void> keep(const counters::CounterTable& read, Nanoseconds from, Nanoseconds now);
 
   CounterSource source_;
   const Fabric& fabric_;

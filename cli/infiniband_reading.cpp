@@ -25,11 +25,12 @@ Result<std::vector<std::vector<ChannelId>>> expected_paths(const routing::LabelP
   return paths;
 }
 
-Result<InfinibandReading> read_infiniband_routes(mad::Mads& mads, const Fabric& expected) {
-  WEFT_TRY(auto discovery, discover::discover_subnet(mads));
+Result<InfinibandReading> read_infiniband_routes(mad::Mads& mads, const Fabric& expected,
+                                                 const std::stop_token& stop) {
+  WEFT_TRY(auto discovery, discover::discover_subnet(mads, {}, stop));
   WEFT_TRY(auto found, build_infiniband_fabric(discovery.subnet, expected.name()));
   auto match = discover::match_fabrics(expected, found.fabric);
-  WEFT_TRY(auto tables, read_tables(mads, found, discovery.routes));
+  WEFT_TRY(auto tables, read_tables(mads, found, discovery.routes, {}, stop));
   return InfinibandReading{
       std::move(found), std::move(discovery.routes), std::move(match), std::move(tables), {}};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct InfinibandReading {
 };
 Result<InfinibandReading> read_infiniband(mad::Mads& mads, const Fabric& expected);
 /// All but the counters.
-Result<InfinibandReading> read_infiniband_routes(mad::Mads& mads, const Fabric& expected);
+Result<InfinibandReading> read_infiniband_routes(mad::Mads& mads, const Fabric& expected,
+                                                 const std::stop_token& stop = {});
 
 /// The ways of a label in the channels of the fabric file. An Error says why there is no answer: it does not
 /// arrive, has too many ways, or one of them is not in the file (a part of them would be no answer).

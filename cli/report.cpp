@@ -66,9 +66,8 @@ Result<void> add_channels(store::Database& database, report::WatchHistory& histo
 
 /// By the serials that a watch with counters kept. Parts that cannot be read tell of none: incidents are
 /// reported all the same.
-std::vector<report::ModuleChange> changed_modules(store::Database& database, Nanoseconds from,
+std::vector<report::ModuleChange> changed_modules(const std::optional<KeptCounters>& kept, Nanoseconds from,
                                                   Nanoseconds until) {
-  const auto kept = kept_counters(database, "\"serial\"");
   if (!kept) return {};
   const Fabric& fabric = kept->fabric;
   std::vector<report::ModuleChange> changes;
@@ -81,10 +80,11 @@ std::vector<report::ModuleChange> changed_modules(store::Database& database, Nan
   return changes;
 }
 
-Result<void> add_repairs(store::Database& database, report::WatchHistory& history) {
+Result<void> add_repairs(store::Database& database, const std::optional<KeptCounters>& kept,
+                         report::WatchHistory& history) {
   if (history.incidents.empty()) return {};
   history.repairs =
-      report::repair_outcomes(history.incidents, changed_modules(database, history.from, history.until));
+      report::repair_outcomes(history.incidents, changed_modules(kept, history.from, history.until));
   for (report::RepairOutcome& outcome : history.repairs) {
     WEFT_TRY(outcome.watched, store::watched_time(database, std::chrono::floor<store::Seconds>(outcome.at),
                                                   std::chrono::ceil<store::Seconds>(history.until)));
@@ -93,8 +93,7 @@ Result<void> add_repairs(store::Database& database, report::WatchHistory& histor
 }
 
 /// Ports that warn by what was kept of their counters: of all, or of the link or node asked for.
-void add_ports(store::Database& database, report::WatchHistory& history) {
-  auto kept = kept_counters(database, "");
+void add_ports(std::optional<KeptCounters>& kept, report::WatchHistory& history) {
   if (!kept) return;
   const Fabric& fabric = kept->fabric;
   for (const PortWarning& one : counters::port_warnings(fabric, kept->table, history.until).ports) {
@@ -148,8 +147,9 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
   WEFT_TRY(history.offences, store::offences(opened.database, query));
   WEFT_TRY_VOID(add_channels(opened.database, history));
   WEFT_TRY_VOID(add_offenders(values, history));
-  WEFT_TRY_VOID(add_repairs(opened.database, history));
-  add_ports(opened.database, history);
+  auto kept = kept_counters(opened.database, "");
+  WEFT_TRY_VOID(add_repairs(opened.database, kept, history));
+  add_ports(kept, history);
   return history;
 }
 

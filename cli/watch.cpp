@@ -150,7 +150,7 @@ Result<int> watch_infiniband_lab(const po::variables_map& values, const std::opt
   const auto gids = gids_of(reading, lab.fabric);
   WEFT_TRY(auto site, ib_lab_site(lab, one_nic_a_host(lab.fabric, lab.agents(), lab::kMaxIbsimAgents), gids));
   for (run::AgentHost& host : site.hosts) host.agent.clear();  // one a host, by its name
-  options.read_plan = plans_of_subnet(mads, lab.fabric, options.limits);
+  options.read_plan = plans_of_subnet(mads, lab.fabric, gids, options.limits);
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
   const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
@@ -265,7 +265,7 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   if (!options) return report(options.error());
   if (*mads) {
     cluster->site.agent_options.engine = run::EngineKind::umad;
-    options->read_plan = plans_of_subnet(*mads, file->fabric, options->limits);
+    options->read_plan = plans_of_subnet(*mads, file->fabric, file->addresses, options->limits);
     options->gather = cluster->timing.gather;
   }
   if (*credential) options->name = (*credential)->name;

@@ -21,13 +21,15 @@ run::MappedPlan plan_of_tables(const InfinibandReading& reading, const Fabric& f
   return {make_standing_plan(fabric, learner, nics, limits), without.size()};
 }
 
-run::ReadPlan plans_of_subnet(std::shared_ptr<mad::Mads> mads, const Fabric& fabric,
+run::ReadPlan plans_of_subnet(std::shared_ptr<mad::Mads> mads, const Fabric& fabric, AddressBook gids,
                               const watch::PlanLimits& limits) {
-  return
-      [mads = std::move(mads), &fabric, limits](const std::vector<PortId>& nics) -> Result<run::MappedPlan> {
-        WEFT_TRY(const auto reading, read_infiniband_routes(*mads, fabric));
-        return plan_of_tables(reading, fabric, nics, limits);
-      };
+  return [mads = std::move(mads), &fabric, gids = std::move(gids), limits](
+             std::vector<PortId> nics, const std::stop_token& stop) -> Result<run::MappedPlan> {
+    WEFT_TRY(const auto reading, read_infiniband_routes(*mads, fabric, stop));
+    const auto now = gids_of(reading, fabric);
+    std::erase_if(nics, [&](PortId nic) { return now.address_of(nic) != gids.address_of(nic); });
+    return plan_of_tables(reading, fabric, nics, limits);
+  };
 }
 
 std::optional<std::string> DropNotes::news(Nanoseconds now) {

@@ -26,8 +26,8 @@ inline constexpr std::uint32_t kIbsimBurst = 2;
 run::MappedPlan plan_of_tables(const InfinibandReading& reading, const Fabric& fabric,
                                const std::vector<PortId>& nics, const watch::PlanLimits& limits);
 /// The same of a reading that is made when it is asked for; nobody else uses `mads` meanwhile, and the fabric
-/// outlives it.
-run::ReadPlan plans_of_subnet(std::shared_ptr<mad::Mads> mads, const Fabric& fabric,
+/// outlives it. NICs whose GID is no longer that of `gids` are left out: agents and keys have that one.
+run::ReadPlan plans_of_subnet(std::shared_ptr<mad::Mads> mads, const Fabric& fabric, AddressBook gids,
                               const watch::PlanLimits& limits);
 
 /// Of at most `most` hosts one NIC each, those of `first` before others: a process in ibsim is at one

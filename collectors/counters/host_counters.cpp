@@ -120,7 +120,10 @@ std::vector<std::string> HostCounters::note_devices(const Fabric& fabric, Host& 
   for (const auto& [port, device] : read.devices) {
     const auto [known, is_new] = host.devices.try_emplace(port, device);
     const auto change = device_change(known->second, device);
-    known->second = device;
+    PortDevice& before = known->second;
+    for (const auto field : {&PortDevice::driver, &PortDevice::firmware, &PortDevice::pci})
+      if (!(device.*field).empty()) before.*field = device.*field;
+    if (device.speed) before.speed = device.speed;  // a link that is down has none
     if (!is_new && !change.empty()) changes.push_back(fmt::format("{}: {}", fabric.name_of(port), change));
   }
   if (changes.empty() || (host.said_at && *host.said_at <= now && now - *host.said_at < kSaidEvery))

@@ -18,9 +18,10 @@ inline constexpr Nanoseconds kKeptFor = std::chrono::hours(15 * 24);
 /// The table is sorted. `now`: since 1970, by the wall clock.
 PortWarnings port_warnings(const Fabric& fabric, CounterTable& table, Nanoseconds now);
 
+/// Early warning needs it.
+bool is_kept(PortCounter counter);
 /// By the begin of each two hours since 1970 from `from` on: of the counters that early warning needs, and of
 /// temperatures, the newest readings in it, as weft.counters/1.
-bool is_kept(PortCounter counter);
 std::map<Nanoseconds, std::string> readings_to_keep(const Fabric& fabric, const CounterTable& table,
                                                     Nanoseconds from);
 

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kDestination = 2;
 constexpr std::size_t kSource = 6;
+constexpr std::size_t kTransaction = 12;  // in the MAD: the half that the kernel leaves alone
 
 }  // namespace
 
@@ -28,6 +29,7 @@ Result<datapath::SendOutcome> MadPort::send(std::span<const ByteSpan> frames) {
   for (const ByteSpan frame : frames) {
     MadPacket packet{.to = lids_of_frame(frame).destination};
     std::ranges::copy(frame.subspan(kLocalRouteHeaderSize, kMadSize), packet.bytes.begin());
+    store_be32(packet.bytes, kTransaction, ++transaction_);
     if (const auto sent = mads_->send(packet); !sent) {
       if (outcome.taken == 0) return pass_on(sent);
       break;

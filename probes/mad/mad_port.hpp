@@ -29,7 +29,8 @@ class MadPort final : public datapath::PacketPort {
   explicit MadPort(std::unique_ptr<Mads> mads) : mads_(std::move(mads)) {}
 
   Nanoseconds now() const override { return mads_->now(); }
-  /// Each frame has kMadFrameSize bytes.
+  /// Each frame has kMadFrameSize bytes. It leaves with a transaction of its own: the kernel refuses a
+  /// datagram with that of another which has not left yet (ib_umad_write).
   Result<datapath::SendOutcome> send(std::span<const ByteSpan> frames) override;
   /// What comes has the time at which it was taken from the device.
   Result<std::span<const datapath::Arrival>> receive(Nanoseconds until) override;
@@ -38,6 +39,7 @@ class MadPort final : public datapath::PacketPort {
   static constexpr std::size_t kMaxAtOnce = 64;
 
   std::unique_ptr<Mads> mads_;
+  std::uint32_t transaction_ = 0;
   std::array<std::array<std::byte, kMadFrameSize>, kMaxAtOnce> frames_;
   std::vector<datapath::Arrival> arrivals_;
 };

@@ -17,6 +17,8 @@ constexpr unsigned kWindowBits = 10;
 /// 64 CRCs of 16 bits, 8 of 32 and the XOR, each with as many offsets as bits: 1,288.
 constexpr double kHypothesisBits = 11;
 constexpr std::size_t kFirstSearch = 96;  // flows
+/// Values met that differ in their lowest bit alone, before it is known whether that decides.
+constexpr std::size_t kMinNeighbours = 12;
 /// Two members, the slowest, take some 320.
 constexpr std::size_t kMaxFlows = 1024;
 
@@ -97,7 +99,21 @@ void TableModel::search() {
   const double each = -std::log2((1 + chance) / 2);
   const std::size_t most_met = std::ranges::max(left_, {}, &Window::met).met;
   evidence_ = each * static_cast<double>(seen_.size() - most_met) - kHypothesisBits;
-  is_found_ = evidence_ >= needed_;
+  if (evidence_ < needed_) return;
+  std::erase_if(left_, [&](const Window& window) { return seems_a_share(window, chance); });
+  is_found_ = !left_.empty();
+}
+
+/// `chance`: that two flows have one member, and two values of a table filled otherwise.
+bool TableModel::seems_a_share(const Window& window, double chance) const {
+  std::size_t met = 0, same = 0;
+  for (std::size_t value = 0; value < window.member_of.size(); value += 2) {
+    const auto one = window.member_of[value], other = window.member_of[value + 1];
+    if (one == -1 || other == -1) continue;
+    ++met;
+    same += one == other ? 1 : 0;
+  }
+  return met < kMinNeighbours || static_cast<double>(same) > static_cast<double>(met) * (1 + chance) / 2;
 }
 
 std::optional<std::uint32_t> TableModel::predict(const FlowBits& flow) const {

@@ -1,8 +1,8 @@
 // TableModel: a switch that chooses by a table of 2^b entries, b at most 10 (resilient hashing): b bits of a
 // known linear hash say which entry, and the next hop in it is any. A window is ten bits of a known hash from
-// some offset on; one that has the table's bits within never has two next hops for one value. What windows
-// are left, and with evidence, tell the next hop of a flow together: so a window that lacks a bit on which
-// few entries depend (a table filled in blocks) makes nothing false. Pure; not thread-safe.
+// some offset on; one that has the table's bits within never has two next hops for one value. A window whose
+// lowest bit hardly ever changes the next hop is not taken, for bits below it may decide as well: it would be
+// a share of the hash, or a table filled in blocks. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,7 @@ class TableModel {
   };
 
   void search();
+  bool seems_a_share(const Window& window, double chance) const;
   static bool goes_by(Window& window, const Seen& seen);
 
   double needed_;

@@ -49,7 +49,7 @@ Result<MappedPlan> map_paths(const WatchPlace& place, const WatchOptions& option
     if (heard.contains(place.fabric.name_of(host.host)))
       for (const session::NicAssignment& nic : host.nics) nics.push_back(nic.nic);
   if (nics.empty()) return fail(ErrorKind::absent, "no agent has said that it is there");
-  return options.read_plan(nics);
+  return options.read_plan(nics, stop);
 }
 
 }  // namespace weft::run

@@ -147,7 +147,8 @@ void StandingWorker::receive(Nic& nic) {
   }
 }
 
-/// An echo that does not go out at once is not sent: a flood of probes cannot pile up answers here.
+/// An echo that does not go out at once is not sent, and those behind it are: a flood of probes cannot pile
+/// up answers here.
 void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrivals) {
   outgoing_.clear();
   if (replies_.size() < arrivals.size()) replies_.resize(arrivals.size());
@@ -163,7 +164,10 @@ void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrival
     const auto size = nic.responder->take(*read, arrival.at, os::steady_now(), reply);
     if (size > 0) outgoing_.push_back(ByteSpan(reply).first(size));
   }
-  if (!outgoing_.empty()) static_cast<void>(nic.opened.port->send(outgoing_));
+  for (std::span<const ByteSpan> left = outgoing_; !left.empty();) {
+    const auto sent = nic.opened.port->send(left);
+    left = left.subspan(std::min(left.size(), (sent ? sent->taken : 0) + 1));
+  }
 }
 
 void StandingWorker::send_due(std::uint32_t index, Nic& nic) {

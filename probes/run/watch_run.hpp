@@ -41,7 +41,8 @@ struct MappedPlan {
 };
 
 /// A plan between these NICs over paths that are known without a trace, as of now. A thread of its own calls.
-using ReadPlan = std::function<Result<MappedPlan>(const std::vector<PortId>& nics)>;
+using ReadPlan =
+    std::function<Result<MappedPlan>(const std::vector<PortId>& nics, const std::stop_token& stop)>;
 
 struct WatchOptions {
   std::string name = std::string(session::kWatcher);  // of this watcher among several

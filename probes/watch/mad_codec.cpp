@@ -84,7 +84,7 @@ class MadCodec final : public ProbeCodec {
     return probe;
   }
 
-  /// The device does not stamp what comes: a thread that looks twenty times a second does.
+  /// The device does not stamp what comes: a thread that looks fifty times a second does.
   bool has_arrival_times() const override { return false; }
 };
 

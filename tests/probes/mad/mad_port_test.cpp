@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <set>
 
 namespace weft::mad {
 namespace {
@@ -50,6 +51,18 @@ struct Port {
   GivenMads* mads = new GivenMads;  // the port's
   MadPort port;
 };
+
+TEST(MadPort, EachFrameLeavesWithATransactionOfItsOwn) {
+  Port at;
+  const auto one = frame_to(Lid(7), 1);  // probes of one round have the same number
+  const std::vector<ByteSpan> frames{one, one};
+  ASSERT_TRUE(at.port.send(frames));
+  ASSERT_TRUE(at.port.send(frames));
+  std::set<std::vector<std::byte>> transactions;
+  for (const MadPacket& packet : at.mads->sent)
+    transactions.insert({packet.bytes.begin() + 8, packet.bytes.begin() + 16});
+  EXPECT_EQ(transactions.size(), 4u);
+}
 
 TEST(MadPort, SendsEachFrameToItsDestinationAndAwaitsNoAnswer) {
   Port at;

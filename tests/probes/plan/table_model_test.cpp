@@ -32,15 +32,12 @@ std::uint32_t entry_of(const FlowBits& flow, std::uint64_t seed, unsigned bits) 
 using Filled = std::uint32_t (*)(std::uint32_t entry, std::uint64_t seed, unsigned bits,
                                  std::uint32_t members);
 
-/// By chance; round robin; in blocks, where of two neighbours almost all have one next hop.
+/// By chance; round robin.
 constexpr Filled kFilled[] = {
     [](std::uint32_t entry, std::uint64_t seed, unsigned, std::uint32_t members) {
       return static_cast<std::uint32_t>(mix_bits(seed << 20 | entry) % members);
     },
-    [](std::uint32_t entry, std::uint64_t, unsigned, std::uint32_t members) { return entry % members; },
-    [](std::uint32_t entry, std::uint64_t, unsigned bits, std::uint32_t members) {
-      return entry * members >> bits;
-    }};
+    [](std::uint32_t entry, std::uint64_t, unsigned, std::uint32_t members) { return entry % members; }};
 
 TEST(TableModel, ATableOfAnySizeIsFoundAndNothingIsToldWrong) {
   for (const Filled& filled : kFilled)
@@ -84,6 +81,22 @@ TEST(TableModel, NoneIsFoundInChoicesWithoutStructureAndTheSearchEnds) {
       }
       EXPECT_LE(flows, 324u) << members << " members, seed " << seed;
     }
+}
+
+TEST(TableModel, AShareOfAHashIsNoTableAndNothingIsToldOfIt) {
+  for (const unsigned bits : {8U, 10U, 32U})  // of the highest so many; below 32 a table filled in blocks
+    for (const std::uint32_t members : {3U, 6U, 7U, 12U})
+      for (std::uint64_t seed = 1; seed <= draws(5u); ++seed) {
+        const auto& crc = routing::known_crcs(32, false)[seed % 8];
+        TableModel model(members, kNeeded);
+        std::mt19937_64 random(seed);
+        for (int i = 0; i < 1000; ++i) {
+          const FlowBits one = drawn(random, 64);
+          const auto share = routing::turned(routing::hash_of(crc, one), 5, 32) >> (32 - bits);
+          if (!model.learn(one, routing::bucket_of(share, members, true, bits))) break;
+          ASSERT_FALSE(model.is_found()) << bits << " bits, " << members << " members, seed " << seed;
+        }
+      }
 }
 
 TEST(TableModel, WhereAllFlowsTakeOneMemberNothingIsKnownOfATable) {

@@ -76,7 +76,8 @@ struct ReadPlace {
   ReadPlace() {
     for (const PortId nic : fabric.nics())
       place.hosts.push_back({fabric.port(nic).node, {{fabric.name_of_nic(nic), nic}}, {}});
-    options.read_plan = [this](const std::vector<PortId>& nics) -> Result<MappedPlan> {
+    options.read_plan = [this](const std::vector<PortId>& nics,
+                               const std::stop_token&) -> Result<MappedPlan> {
       asked = nics;
       return MappedPlan{.plan = {}, .left_out = fabric.nics().size() - nics.size()};
     };

@@ -331,7 +331,9 @@ TEST(WatchLoop, PathsThatAreReadAreReadOnceAllAgentsCameOrTheTimeForItIsOver) {
   for (const bool all_come : {true, false}) {
     Rig rig;
     for (const NodeId host : rig.fabric.hosts()) rig.place.hosts.push_back({host, {}, {}});
-    rig.options.read_plan = [](const std::vector<PortId>&) -> Result<MappedPlan> { return MappedPlan{}; };
+    rig.options.read_plan = [](const std::vector<PortId>&, const std::stop_token&) -> Result<MappedPlan> {
+      return MappedPlan{};
+    };
     Watch only(rig);
     only.loop.turn();
     for (std::size_t i = 0; i + 1 < rig.agents.size(); ++i) rig.say_hello(i);
