@@ -174,12 +174,13 @@ void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
   const auto hop_of = [&nic](std::uint32_t peer) { return nic.hops[peer]; };
   for (int i = 0; i < kMaxSends; ++i) {
     const auto frames = nic.probes->compose(os::steady_now(), hop_of);
-    if (frames.empty()) return;
+    if (frames.empty()) return note_refused(nic, true);
     const auto before = os::steady_now();
     const auto sent = nic.opened.port->send(frames);
     const auto taken = sent ? sent->taken : 0;
     const bool all = taken == frames.size();
     nic.probes->sent(taken, before, os::steady_now());
+    note_refused(nic, all);
     if (taken > 0)
       nic.refused_since.reset();
     else if (!nic.refused_since)
@@ -188,6 +189,11 @@ void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
       source_.in_trouble(index), nic.refused_since.reset();
     if (!all) return;
   }
+}
+
+void StandingWorker::note_refused(const Nic& nic, bool all_were_taken) {
+  const bool gave_up = nic.probes->gave_up();
+  if ((gave_up || !all_were_taken) && !nic.opened.codec->loses_what_is_refused()) windows_->stalled();
 }
 
 Nanoseconds StandingWorker::next_look(Nanoseconds at) {

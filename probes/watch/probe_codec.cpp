@@ -40,6 +40,7 @@ class RoceCodec final : public ProbeCodec {
   }
 
   bool has_arrival_times() const override { return true; }
+  bool loses_what_is_refused() const override { return true; }
 };
 
 }  // namespace

@@ -69,8 +69,10 @@ std::span<const ByteSpan> StandingProber::compose(Nanoseconds now, const HopOfPe
 /// Probes that the interface has not taken for so long that it will take none.
 void StandingProber::give_up_unsent(Nanoseconds now) {
   const auto late = now - kUnsentAfter;
-  for (auto left = due(late); left > 0; --left, ++next_)
+  for (auto left = due(late); left > 0; --left, ++next_) {
     probes_.push_back({.stamp = late, .state = State::unsent});
+    gave_up_ = true;
+  }
 }
 
 ByteSpan StandingProber::frame_of(std::uint64_t number, std::size_t slot, const packet::MacAddress& hop,

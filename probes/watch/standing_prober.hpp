@@ -65,6 +65,8 @@ class StandingProber {
   std::uint64_t decided(Nanoseconds now);
   /// A stream lost kLostInARow since this was asked last.
   bool lost_in_a_row() { return std::exchange(lost_in_a_row_, false); }
+  /// Probes were given up unsent since this was asked last.
+  bool gave_up() { return std::exchange(gave_up_, false); }
   /// What became of the probes behind the last end and before this one: those that have no answer are lost.
   /// `tells_delays`: of these streams.
   NicWindow close(std::uint64_t end, Nanoseconds now, const std::function<bool(std::uint32_t)>& tells_delays);
@@ -109,6 +111,7 @@ class StandingProber {
   std::uint64_t told_from_ = 0;  // the first one that was told of
   std::uint64_t overdue_ = 0;    // one beyond those whose wait is over
   bool lost_in_a_row_ = false;
+  bool gave_up_ = false;
   std::deque<Sent> probes_;  // from first_ to next_
   std::vector<Stream> streams_;
   std::map<std::uint64_t, LostWay> lost_;  // judged, not told yet
