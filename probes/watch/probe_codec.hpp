@@ -40,7 +40,8 @@ class ProbeCodec {
   /// Frames have the time at which they came in, not that at which they are read: round trips mean something.
   virtual bool has_arrival_times() const = 0;
   /// What its port does not take is lost as on a cable: an Ethernet interface that takes nothing is down.
-  /// Management datagrams wait in the host for a device, or a simulator, that takes them: no cable lost those.
+  /// Management datagrams wait in the host for a device, or a simulator, that takes them: no cable lost
+  /// those.
   virtual bool loses_what_is_refused() const = 0;
 };
 
