@@ -75,7 +75,8 @@ std::string host_text(const std::string& boot, const std::vector<NicAt>& nics) {
 
 bool ToldOfHost::changes(const std::vector<NicAt>& nics) {
   bool any = false;
-  const auto take = [&](std::map<std::string, std::string>& of, const std::string& what, std::string now) {
+  const auto take = [&](std::map<std::string, std::string>& of, const std::string& what,
+                        const std::string& now) {
     std::string& before = of[what];
     any |= std::exchange(before, now) != now;
   };

@@ -70,7 +70,7 @@ class WatchListener {
   virtual void on_pass(const watch::Watcher& /*watcher*/, Nanoseconds /*steady_now*/) {}
   /// What the agent of a host told of the counters of its NICs, which nobody has looked at yet (counters::
   /// read_host_counters): to every watcher, active or not.
-  virtual void on_counters(counters::HostPorts /*own*/, std::string /*text*/) {}
+  virtual void on_counters(counters::HostPorts own, std::string text) = 0;
   /// Once a second.
   virtual void on_state(const watch::WatchState& state) = 0;
   /// What happens to the watch itself, in words: paths are mapped, the lease is lost.

@@ -44,7 +44,7 @@ std::optional<bool> carrier_of(unsigned flags) {
 /// The kernel first says how many words its masks of link modes have, then all of it (linux/ethtool.h,
 /// ETHTOOL_GLINKSETTINGS).
 std::optional<Bandwidth> speed_of(const os::FileDescriptor& socket, const std::string& name) {
-  constexpr std::size_t kMaxMasks = 3 * 127 * sizeof(__u32);
+  constexpr std::size_t kMaxMasks = std::size_t{3} * 127 * sizeof(__u32);
   alignas(ethtool_link_settings) std::array<std::byte, sizeof(ethtool_link_settings) + kMaxMasks> bytes{};
   auto* settings = new (bytes.data()) ethtool_link_settings;
   ifreq request{};

@@ -175,6 +175,7 @@ double resident_gb() {
 
 class Listener : public run::WatchListener {
  public:
+  void on_counters(counters::HostPorts /*own*/, std::string /*text*/) override {}
   void on_event(const IncidentEvent& event, const watch::StoredEvent&, bool) override {
     if (event.change == IncidentChange::opened) opened.push_back(event.incident.place);
   }
