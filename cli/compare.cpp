@@ -1,16 +1,20 @@
 // Two fabrics compared by recorded runs of a benchmark on each.
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <span>
 
 #include "cli/commands.hpp"
 #include "cli/compare_answer.hpp"
-#include "cli/compare_temperatures.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/kept_counters.hpp"
 #include "cli/output_files.hpp"
 #include "collectors/compare/recorded_run.hpp"
 #include "collectors/compare/run_times.hpp"
+#include "collectors/counters/fabric_temperature.hpp"
+#include "collectors/store/watch_store.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 
@@ -94,6 +98,32 @@ Result<compare::Settings> read_settings(const po::variables_map& values) {
       return fail(ErrorKind::usage, "--{} with --blocks: in blocks the hour of day cancels; leave one out",
                   option);
   return settings;
+}
+
+Result<std::map<Nanoseconds, double>> kept_temperatures(const std::filesystem::path& file) {
+  WEFT_TRY(auto opened, store::open_to_read(file));
+  const auto kept = kept_counters(opened.database, "celsius\":");
+  return kept ? fabric_temperatures(kept->table) : std::map<Nanoseconds, double>();
+}
+
+/// Where a run has a time and no temperature, that of the fabric's NICs then, as a watch kept it. Errors:
+/// those of the database; not_found (it keeps none); usage (no run has a time).
+Result<void> take_temperatures(const std::filesystem::path& database,
+                               std::span<std::vector<compare::Run>* const> sides) {
+  WEFT_TRY(const auto temperatures, kept_temperatures(database));
+  if (temperatures.empty())
+    return fail(ErrorKind::not_found,
+                "--db {}: no temperature of a NIC is kept there: standing agents tell them to a watch",
+                database.string());
+  bool any = false;
+  for (auto* runs : sides)
+    for (compare::Run& run : *runs) {
+      if (!run.moment) continue;
+      any = true;
+      if (!run.moment->celsius) run.moment->celsius = counters::temperature_at(temperatures, run.moment->at);
+    }
+  if (!any) return fail(ErrorKind::usage, "--db: no run tells when it was taken: name a table with --times");
+  return {};
 }
 
 Result<int> run(const po::variables_map& values) {
