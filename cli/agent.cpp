@@ -68,6 +68,10 @@ Result<std::vector<bus::BusFile>> read_bus_files_option(const po::variables_map&
     WEFT_TRY(const auto paths, credential_files(given));
     for (const auto& path : paths) {
       WEFT_TRY(auto file, bus::read_bus_file(path));
+      if (file.runs || file.steers)
+        return fail(ErrorKind::usage,
+                    "--credential {}: it is a watcher's or operator's; a host's is hosts/HOST.json",
+                    path.string());
       if (std::ranges::find(files, file.fabric, &bus::BusFile::fabric) != files.end())
         return fail(ErrorKind::usage, "--credential {}: another one is of fabric {} too: leave one of them",
                     path.string(), file.fabric);
@@ -84,18 +88,27 @@ Result<std::string> fabric_to_stand_for(const po::variables_map& values, run::En
   if (!file && standing != (values.count("fabric") != 0))
     return fail(ErrorKind::usage, "--standing and --fabric go together, as in --standing --fabric roce-a");
   if (!standing) return std::string();
-  if (engine != run::EngineKind::raw && engine != run::EngineKind::umad && engine != run::EngineKind::ibsim)
+  if (engine == run::EngineKind::dpdk || engine == run::EngineKind::automatic)
     return fail(ErrorKind::usage,
-                "--standing --engine {}: standing probes are raw packets, or umad on InfiniBand",
+                "--standing --engine {}: standing probes are raw packets, queue pairs (verbs), or umad on "
+                "InfiniBand",
                 to_string(engine));
   return file ? file->fabric : values["fabric"].as<std::string>();
 }
 
-/// The run of --run; an agent that stands serves those of its fabric.
+/// The run of --run; an agent that stands serves those of its fabric, and by another its watcher would not
+/// find it.
 Result<RunId> read_run(const po::variables_map& values, const std::string& standing_for) {
-  if (values.count("run")) return parse_run(values["run"].as<std::string>());
-  if (!standing_for.empty()) return run::standing_run(standing_for);
-  return fail(ErrorKind::usage, "--run is missing; try: weft agent --help");
+  if (!values.count("run")) {
+    if (!standing_for.empty()) return run::standing_run(standing_for);
+    return fail(ErrorKind::usage, "--run is missing; try: weft agent --help");
+  }
+  WEFT_TRY(const auto run, parse_run(values["run"].as<std::string>()));
+  if (!standing_for.empty() && run != run::standing_run(standing_for))
+    return fail(ErrorKind::usage,
+                "--run {}: the watcher of {} maps paths by the run {:x}: leave --run out with --standing",
+                values["run"].as<std::string>(), standing_for, run::standing_run(standing_for).value());
+  return run;
 }
 
 /// Those of --nic; without it, those that the credential names.
@@ -119,7 +132,8 @@ Result<run::AgentWords> read_words(const po::variables_map& values, const std::o
   run::AgentWords words;
   for (const char* name : {"server", "host"})
     if (!file && !values.count(name))
-      return fail(ErrorKind::usage, "--{} is missing; try: weft agent --help", name);
+      return fail(ErrorKind::usage, "--{} is missing{}; try: weft agent --help", name,
+                  values.count("standing") != 0 ? " (or --credential FILE, which names it)" : "");
   words.server = file ? file->url : values["server"].as<std::string>();
   words.host = file ? file->name : values["host"].as<std::string>();
   WEFT_TRY(words.nics, read_nics(values, file));
@@ -167,14 +181,14 @@ Result<std::vector<run::AgentSeat>> read_seats(const po::variables_map& values) 
 }  // namespace
 
 int agent_command(const Arguments& arguments) {
-  return run_agent_command(arguments, {.say = [](const std::string& line) {
-                             std::cerr << outside_text("weft agent: " + line) + "\n";
-                           }});
+  const auto print = [](const std::string& line) { std::cerr << outside_text("weft agent: " + line) + "\n"; };
+  return run_agent_command(arguments, {.say = print, .remark = print});
 }
 
 OptionParser agent_options() {
   OptionParser parser(
-      "weft agent --server URL --run ID --host NAME --nic ADDRESS... [options]",
+      "weft agent --server URL --run ID --host NAME --nic ADDRESS... [options]\n"
+      "       weft agent --standing --credential FILE... [options]",
       "Probes from this host for a coordinator. weft sweep and weft trace start their agents themselves.",
       kExamples);
   parser.options().add_options()("server", po::value<std::string>()->value_name("URL"),
@@ -192,11 +206,14 @@ OptionParser agent_options() {
       "read the server's credential from the first line of the input (else from WEFT_BUS_TOKEN)")(
       "standing",
       "probe all the time by what the watcher of --fabric assigns, until it is told to stop, and "
-      "serve runs beside; with --engine raw, or on InfiniBand umad")(
+      "serve runs beside; with --engine raw, verbs, or on InfiniBand umad")(
       "fabric", po::value<std::string>()->value_name("NAME"), "the fabric of that watcher")(
       "credential", po::value<std::vector<std::string>>()->value_name("FILE"),
       "of an agent that stands: a file of weft bus init, which names server, fabric and host, or a directory "
       "of them; it serves all their fabrics")(
+      "nccl-dir", po::value<std::string>()->value_name("DIR"),
+      "of an agent that stands: the directory of this host's jobs (WEFT_NCCL_DIR), into which it writes the "
+      "labels that an operator sends (weft nccl steer --credential; default: it refuses them)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
   add_agent_options(parser.options(Group::rdma));
   parser.command_line_only({"server", "run", "host", "engine", "token-stdin", "standing", "fabric",
@@ -215,6 +232,8 @@ int run_agent_command(const Arguments& arguments, const run::AgentParts& parts) 
   auto service = service_notifier(seats->size());
   run::AgentParts told = parts;
   told.say = [&](const std::string& line) { parts.say(line), service.status(line); };
+  if (const auto directory = text_option(*values, "nccl-dir"))
+    told.labels = {.directory = *directory, .refused = {}};
   told.went_round = [&](std::size_t seat) { service.went_round(seat); };
   const Interrupt interrupt;
   const std::stop_callback stopping(interrupt.token(), [&] { service.stopping(); });

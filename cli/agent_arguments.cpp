@@ -68,6 +68,30 @@ Result<run::PacketClass> read_packet_class(const po::variables_map& values) {
 
 }  // namespace
 
+void add_standing_options(po::options_description& options) {
+  options.add_options()(
+      "engine", po::value<std::string>()->value_name("raw|verbs"),
+      "what the agents that this watch starts probe by: raw packets, or queue pairs of RDMA devices "
+      "(default: raw; a lab of guests: verbs)");
+  add_probe_transport_option(options);
+}
+
+Result<run::AgentOptions> read_standing_options(const po::variables_map& values) {
+  run::AgentOptions options;
+  const auto given = text_option(values, "engine").value_or("raw");
+  if (given != "raw" && given != "verbs")
+    return fail(ErrorKind::usage, "--engine {}: expected raw or verbs", given);
+  options.engine = *run::parse_engine(given);
+  WEFT_TRY(options.probes, read_probe_transport(values));
+  return options;
+}
+
+Result<void> refuse_standing_options(const po::variables_map& values, const char* why) {
+  for (const char* name : {"engine", "probe-transport"})
+    if (values.count(name)) return fail(ErrorKind::usage, "--{}: {}", name, why);
+  return {};
+}
+
 void add_dpdk_option(po::options_description& options) {
   options.add_options()("dpdk-args", po::value<std::string>()->value_name("TEXT"),
                         "what DPDK is started with: --dpdk-args='--no-huge "

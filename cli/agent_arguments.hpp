@@ -20,6 +20,12 @@ Result<std::string> read_dpdk_arguments(const po::variables_map& values, run::En
 void add_exchange_option(po::options_description& options);
 Result<run::ExchangeBy> read_exchange(const po::variables_map& values);
 
+/// --engine and --probe-transport of agents that a watch starts on a RoCE fabric. Errors: usage.
+void add_standing_options(po::options_description& options);
+Result<run::AgentOptions> read_standing_options(const po::variables_map& values);
+/// Where agents stand already, and on InfiniBand, nobody asks for these.
+Result<void> refuse_standing_options(const po::variables_map& values, const char* why);
+
 /// --engine of a sweep; absent: "auto". Error: usage (not raw, dpdk, verbs or umad).
 Result<std::optional<run::EngineKind>> read_engine(const po::variables_map& values);
 

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "cli/cluster_arguments.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "collectors/bus/bus_directory.hpp"
 #include "probes/run/listen_address.hpp"
+#include "topology/base/text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/os/private_file.hpp"
 
@@ -19,16 +22,17 @@ namespace {
 
 constexpr std::uint16_t kUsualPort = 4222;
 constexpr unsigned kMaxWatchers = 16;
+constexpr unsigned kMaxOperators = 16;
 constexpr std::size_t kMaxPem = 32'768;  // as a credential takes it
 
 constexpr std::array<Command, 4> kWords{{
-    {"init", "the configuration of a NATS server, and a credential for each host and watcher",
+    {"init", "the configuration of a NATS server, and a credential for each host, watcher and operator",
      bus_init_command, bus_init_options},
-    {"add", "credentials for hosts that are new", bus_add_command, bus_add_options},
+    {"add", "credentials for hosts and operators that are new", bus_add_command, bus_add_options},
     {"renew", "new keys beside the old ones, which hold until they are dropped", bus_renew_command,
      bus_renew_options},
-    {"drop", "old keys, or hosts and watchers, out of the server's configuration", bus_drop_command,
-     bus_drop_options},
+    {"drop", "old keys, or hosts, watchers and operators, out of the server's configuration",
+     bus_drop_command, bus_drop_options},
 }};
 
 /// What --fabric and --hosts say.
@@ -62,7 +66,13 @@ Result<Asked> read_asked(const po::variables_map& values) {
   }
   asked.listed = values.count("hosts") != 0;
   if (asked.listed) {
+    const auto of_file = std::exchange(asked.hosts, {});
     WEFT_TRY(asked.hosts, host_names(values));
+    const std::vector<std::string_view> known(of_file.begin(), of_file.end());
+    for (const std::string& host : asked.hosts)
+      if (!known.empty() && std::ranges::find(known, host) == known.end())
+        return fail(ErrorKind::usage, "--hosts: {} is no host of {}{}", host, asked.fabric,
+                    did_you_mean(host, known));
   }
   return asked;
 }
@@ -95,6 +105,14 @@ Result<std::optional<bus::SiteCertificate>> read_site_certificate(const po::vari
   return std::optional(std::move(site));
 }
 
+/// --operators; 0: none are asked for.
+Result<unsigned> read_operators(const po::variables_map& values) {
+  const auto count = values["operators"].as<unsigned>();
+  if (count > kMaxOperators)
+    return fail(ErrorKind::usage, "--operators {}: expected 0 to {}", count, kMaxOperators);
+  return count;
+}
+
 Result<bus::BusSpec> read_spec(const po::variables_map& values) {
   WEFT_TRY(auto asked, read_asked(values));
   if (asked.fabric.empty()) return fail(ErrorKind::usage, "--fabric: say which: its file, or its name");
@@ -105,6 +123,7 @@ Result<bus::BusSpec> read_spec(const po::variables_map& values) {
   spec.watchers = values["watchers"].as<unsigned>();
   if (spec.watchers < 1 || spec.watchers > kMaxWatchers)
     return fail(ErrorKind::usage, "--watchers {}: expected 1 to {}", spec.watchers, kMaxWatchers);
+  WEFT_TRY(spec.operators, read_operators(values));
   return spec;
 }
 
@@ -120,14 +139,19 @@ Result<void> init(const po::variables_map& values) {
   WEFT_TRY(const auto spec, read_spec(values));
   const std::filesystem::path directory = values["directory"].as<std::string>();
   WEFT_TRY_VOID(bus::write_bus_directory(directory, spec));
+  const auto operators =
+      spec.operators == 0 ? std::string()
+                          : fmt::format("  {:<9} secrets: of who may give labels to jobs (weft nccl steer)\n",
+                                        bus::kOperatorFolder);
   fmt::print(
       "the bus of fabric {}: {}, {}, at {}:{}\n"
       "  {:<9} secrets: copy NAME.json to host NAME, and to no other\n"
-      "  {:<9} secrets: one for each watcher\n"
+      "  {:<9} secrets: one for each watcher\n{}"
       "  {:<9} stays where it is; start it with\n"
       "nats-server -c {}\n",
       spec.fabric, count(spec.hosts.size(), "host"), count(spec.watchers, "watcher"), spec.address, spec.port,
-      bus::kHostFolder, bus::kWatcherFolder, bus::kServerFolder, path_in(directory, bus::kServerConfig));
+      bus::kHostFolder, bus::kWatcherFolder, operators, bus::kServerFolder,
+      path_in(directory, bus::kServerConfig));
   return {};
 }
 
@@ -160,6 +184,13 @@ Result<void> add(const po::variables_map& values) {
   auto& hosts = change.asked.hosts;
   if (!change.asked.listed)  // all that the fabric's file has and the bus has not
     std::erase_if(hosts, [&](const std::string& host) { return change.plan.hosts.contains(host); });
+  WEFT_TRY(const auto operators, read_operators(values));
+  if (operators > 0) {
+    WEFT_TRY_VOID(bus::add_operators(change.directory, operators));
+    print_change(change, fmt::format("{}, whose credentials are in {}", count(operators, "operator"),
+                                     path_in(change.directory, bus::kOperatorFolder)));
+    if (!change.asked.listed && change.asked.fabric.empty()) return {};
+  }
   if (hosts.empty() && (change.asked.listed || change.asked.fabric.empty()))
     return fail(ErrorKind::usage, "--hosts: name the hosts that are new, or give the fabric's file");
   WEFT_TRY_VOID(bus::add_hosts(change.directory, hosts, change.asked.nics));
@@ -180,10 +211,10 @@ Result<std::vector<std::string>> read_names(const po::variables_map& values, con
   std::vector<std::string> names = change.asked.listed ? change.asked.hosts : std::vector<std::string>();
   const bool all = values.count("all") != 0;
   if (all == !names.empty())
-    return fail(ErrorKind::usage, "say whose keys: --hosts LIST (hosts and watchers), or --all");
+    return fail(ErrorKind::usage, "say whose keys: --hosts LIST (hosts, watchers and operators), or --all");
   if (!all) return names;
-  for (const auto* members : {&change.plan.hosts, &change.plan.watchers})
-    for (const auto& [name, member] : *members) names.push_back(name);
+  for (const auto account : bus::kBusAccounts)
+    for (const auto& [name, member] : change.plan.*bus::members_of(account)) names.push_back(name);
   return names;
 }
 
@@ -228,8 +259,12 @@ void add_directory(OptionParser& parser, const char* text) {
 
 void add_all(OptionParser& parser) {
   parser.options().add_options()("hosts", po::value<std::string>()->value_name("LIST"),
-                                 "hosts and watchers, as gpu[001-064],watcher, or @FILE")(
-      "all", "every host and watcher");
+                                 "hosts, watchers and operators, as gpu[001-064],watcher, or @FILE")(
+      "all", "every host, watcher and operator");
+}
+
+void add_operators_option(OptionParser& parser, const char* text) {
+  parser.options().add_options()("operators", po::value<unsigned>()->value_name("N")->default_value(0), text);
 }
 
 }  // namespace
@@ -237,8 +272,8 @@ void add_all(OptionParser& parser) {
 OptionParser bus_init_options() {
   OptionParser parser("weft bus init DIR --fabric FABRIC.yaml [--hosts LIST] [options]",
                       "Makes DIR with all that a NATS server for standing agents starts from: its "
-                      "configuration (TLS, JetStream, who may say and hear what), and for each host and "
-                      "watcher a credential, which is a secret. It writes over nothing.",
+                      "configuration (TLS, JetStream, who may say and hear what), and for each host, "
+                      "watcher and operator a credential, which is a secret. It writes over nothing.",
                       "  weft bus init bus --fabric cluster.yaml\n"
                       "  weft bus init bus2 --fabric pod1 --hosts 'gpu[001-064]' --listen 10.0.0.5 "
                       "--watchers 2\n");
@@ -257,13 +292,14 @@ OptionParser bus_init_options() {
       "cert", po::value<std::string>()->value_name("FILE"),
       "the server's certificate; agents know it by its first DNS name, whatever its address")(
       "key", po::value<std::string>()->value_name("FILE"), "the key of --cert");
+  add_operators_option(parser, "how many operators: they may give labels to jobs (weft nccl steer)");
   return parser;
 }
 
 OptionParser bus_add_options() {
   OptionParser parser(
-      "weft bus add DIR (--hosts LIST | --fabric FABRIC.yaml)",
-      "Makes credentials for hosts that are new. All others keep theirs; the server takes "
+      "weft bus add DIR (--hosts LIST | --fabric FABRIC.yaml | --operators N)",
+      "Makes credentials for hosts and operators that are new. All others keep theirs; the server takes "
       "the new configuration when it is told to reload.",
       "  weft bus add bus --fabric cluster.yaml      # all that the file has and the bus has not\n"
       "  weft bus add bus --hosts 'gpu[065-128]'\n");
@@ -272,13 +308,14 @@ OptionParser bus_add_options() {
                                  "the fabric's file, with the NICs of the new hosts")(
       "hosts", po::value<std::string>()->value_name("LIST"),
       "the new hosts, as gpu[065-128], or @FILE (default: those of the file that the bus has not)");
+  add_operators_option(parser, "how many operators there are to be: they may give labels to jobs");
   return parser;
 }
 
 OptionParser bus_renew_options() {
   OptionParser parser(
       "weft bus renew DIR (--hosts LIST | --all) [--fabric FABRIC.yaml]",
-      "Gives hosts and watchers another key and writes their credentials anew. The older keys "
+      "Gives hosts, watchers and operators another key and writes their credentials anew. The older keys "
       "hold until weft bus drop --older takes them out, so that nobody is without one.",
       "  weft bus renew bus --all\n  weft bus renew bus --hosts gpu007,watcher\n");
   add_directory(parser, "that weft bus init made");
@@ -289,11 +326,12 @@ OptionParser bus_renew_options() {
 }
 
 OptionParser bus_drop_options() {
-  OptionParser parser("weft bus drop DIR (--hosts LIST [--older] | --all --older)",
-                      "Takes hosts and watchers out of the server's configuration, or with --older all their "
-                      "keys but the newest.",
-                      "  weft bus drop bus --all --older        # when every new credential is in its place\n"
-                      "  weft bus drop bus --hosts gpu007       # it is no longer of this fabric\n");
+  OptionParser parser(
+      "weft bus drop DIR (--hosts LIST [--older] | --all --older)",
+      "Takes hosts, watchers and operators out of the server's configuration, or with --older all their "
+      "keys but the newest.",
+      "  weft bus drop bus --all --older        # when every new credential is in its place\n"
+      "  weft bus drop bus --hosts gpu007       # it is no longer of this fabric\n");
   add_directory(parser, "that weft bus init made");
   add_all(parser);
   parser.options().add_options()("older", "only the keys that renew left beside the newest");

@@ -3,6 +3,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <span>
 
@@ -16,6 +17,7 @@
 #include "collectors/counters/fabric_temperature.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/base/text.hpp"
 #include "topology/files/file_text.hpp"
 
 namespace weft::cli {
@@ -25,7 +27,8 @@ constexpr const char* kExamples =
     "  weft compare roce-*.log --with ib-*.log         # three runs a side at least\n"
     "  weft compare roce-*.log --with ib-*.log --margin 2% -o json\n"
     "  weft compare last-week/*.log --with today/*.log --times times.csv\n"
-    "  weft compare a1 a2 a3 a4 a5 a6 --with b1 b2 b3 b4 b5 b6 --blocks\n";
+    "  weft compare a1 a2 a3 a4 a5 a6 --with b1 b2 b3 b4 b5 b6 --blocks\n"
+    "  weft compare run roce.yaml ib.yaml              # measure both, see weft compare run --help\n";
 
 constexpr std::size_t kMaxRuns = 10'000;  // a side
 
@@ -113,7 +116,7 @@ Result<void> take_temperatures(const std::filesystem::path& database,
   WEFT_TRY(const auto temperatures, kept_temperatures(database));
   if (temperatures.empty())
     return fail(ErrorKind::not_found,
-                "--db {}: no temperature of a NIC is kept there: standing agents tell them to a watch",
+                "--db {}: no temperature of a NIC or GPU is kept there: standing agents tell them to a watch",
                 database.string());
   bool any = false;
   for (auto* runs : sides)
@@ -148,11 +151,19 @@ Result<int> run(const po::variables_map& values) {
   return answer_comparison(values, {comparison, a, b});
 }
 
+/// A word that is no file, where `run` was meant.
+bool is_mistyped_run(const std::string& word) {
+  constexpr std::array<std::string_view, 1> kRun{"run"};
+  std::error_code error;
+  return !word.starts_with('-') && closest(word, kRun) && !std::filesystem::exists(word, error);
+}
+
 }  // namespace
 
 OptionParser compare_options() {
   OptionParser parser(
-      "weft compare A... --with B... [--margin 5%] [--blocks] [-o json]",
+      "weft compare A... --with B... [--margin 5%] [--blocks] [-o json]\n"
+      "       weft compare run (A.yaml B.yaml | --lab=a --lab=b | --run COMMAND) [options]",
       "Compares two fabrics, A and B, by recorded runs of nccl-tests, perftest or the OSU micro-benchmarks, "
       "a file a run. The exit status is 0 where they are equal within the margin, 1 where they differ, 3 "
       "where these runs do not decide.",
@@ -182,6 +193,8 @@ OptionParser compare_options() {
 
 int compare_command(const Arguments& arguments) {
   if (!arguments.empty() && arguments[0] == "run") return run_word(compare_words(), arguments);
+  if (!arguments.empty() && is_mistyped_run(arguments[0]))
+    return report({ErrorKind::usage, arguments[0] + ": no such file; did you mean `weft compare run`?"});
   return run_command(compare_options(), arguments, run);
 }
 

@@ -42,17 +42,17 @@ std::string name_of(std::size_t block, Place place) {
 }
 
 struct RunFiles {
-  fs::path document, observations, output, errors;
+  fs::path document, observations, paths, output, errors;
 };
 
 RunFiles files_of(const fs::path& directory, const std::string& name) {
   const auto file = [&](const char* ending) { return directory / (name + ending); };
-  return {file(".json"), file(".jsonl"), file(".txt"), file(".err")};
+  return {file(".json"), file(".jsonl"), file(".paths.json"), file(".txt"), file(".err")};
 }
 
 void remove_files(const RunFiles& files) {
   std::error_code ignored;
-  for (const auto& file : {files.document, files.observations, files.output, files.errors})
+  for (const auto& file : {files.document, files.observations, files.paths, files.output, files.errors})
     fs::remove(file, ignored);
 }
 
@@ -75,6 +75,17 @@ std::string last_words(const RunFiles& files) {
   return words.empty() ? "it said nothing" : "it printed: " + words;
 }
 
+/// What a sweep that refuses its words says of them, without how a sweep is used.
+std::string refusal_in(const RunFiles& files) {
+  constexpr std::string_view kName = "weft: ";
+  const auto words = files::read_text_file(files.errors, kMaxWords);
+  std::string_view text = words ? std::string_view(*words) : std::string_view();
+  text = text.substr(0, text.find("\nusage: "));
+  if (text.starts_with(kName)) text.remove_prefix(kName.size());
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return text.empty() ? "a sweep refuses its options and says nothing" : std::string(text);
+}
+
 bool is_too_large(const RunFiles& files) {
   std::error_code error;
   return std::ranges::any_of(std::array{&files.output, &files.errors}, [&](const fs::path* file) {
@@ -91,6 +102,7 @@ std::vector<std::string> words_of(const BlockPlan& plan, const ComparedSide& sid
          {"--save=" + files.document.string(), "--observations=" + files.observations.string(),
           fmt::format("--seed={}", seed), std::string("--progress=none")})
       argv.push_back(word);
+  if (plan.maps_ways()) argv.push_back("--paths=" + files.paths.string());
   return argv;
 }
 
@@ -129,6 +141,8 @@ Result<RunEnd> run_child(const BlockPlan& plan, const ComparedSide& side, const 
   if (too_large)
     return fail(ErrorKind::invalid_input, "{}: it printed more than {}: {}", side.name, readable(kMaxOutput),
                 last_words(unfinished));
+  if (!plan.is_benchmark && ended->code == kExitUsage)
+    return fail(ErrorKind::usage, "{}", refusal_in(unfinished));  // the next run would be refused as well
   if (!succeeded(plan, *ended))
     return fail(ErrorKind::absent, "{}: {}: {}", side.name, os::to_string(*ended), last_words(unfinished));
   return RunEnd::done;
@@ -159,7 +173,7 @@ Result<RunEnd> run_process(const BlockPlan& plan, bool is_b, const std::string& 
   if (*end == RunEnd::interrupted) return RunEnd::interrupted;
   for (const auto& [from, to] :
        {std::pair(unfinished.output, files.output), std::pair(unfinished.errors, files.errors),
-        std::pair(unfinished.observations, files.observations),
+        std::pair(unfinished.observations, files.observations), std::pair(unfinished.paths, files.paths),
         std::pair(unfinished.document, files.document)})
     if (std::error_code error; fs::exists(from, error)) {
       fs::rename(from, to, error);
@@ -184,7 +198,11 @@ Result<ReadRun> read_whole_run(const BlockPlan& plan, const std::string& name) {
   }
   WEFT_TRY(const auto document, files::read_text_file(files.document, kMaxRunFile));
   WEFT_TRY(const auto observations, files::read_text_file(files.observations, kMaxRunFile));
-  WEFT_TRY(auto measured, compare::read_measured_run(name, document, observations));
+  WEFT_TRY(auto measured, compare::read_measured_run(name, document, observations, plan.probes_alone()));
+  if (plan.maps_ways()) {
+    WEFT_TRY(const auto paths, files::read_text_file(files.paths, kMaxRunFile));
+    WEFT_TRY_VOID(compare::read_ways(paths, measured));
+  }
   auto cells = compare::run_of(measured);
   return ReadRun{std::move(cells), std::move(measured)};
 }
@@ -192,7 +210,8 @@ Result<ReadRun> read_whole_run(const BlockPlan& plan, const std::string& name) {
 Result<ReadRun> read_run(const BlockPlan& plan, const std::string& name) {
   WEFT_TRY(auto run, read_whole_run(plan, name));
   if (run.cells.cells.empty())
-    return fail(ErrorKind::invalid_input, "{}: nothing was measured: no flow and no round trip", name);
+    return fail(ErrorKind::invalid_input,
+                "{}: nothing was measured: no flow, no round trip and no probe that arrived", name);
   std::erase_if(run.cells.cells, [&](const auto& entry) {
     return report::cell_name(entry.first).find(plan.only) == std::string::npos;
   });

@@ -13,6 +13,7 @@
 #include "collectors/compare/built_fabric.hpp"
 #include "collectors/compare/comparison.hpp"
 #include "collectors/compare/measured_run.hpp"
+#include "collectors/compare/probe_cells.hpp"
 
 namespace weft::cli {
 
@@ -22,6 +23,7 @@ struct ComparedSide {
   std::vector<std::string> env;                                 // NAME=value
   std::string load = {};                                        // of a sweep, as --load has it
   std::shared_ptr<const compare::BuiltFabric> built = nullptr;  // of a sweep, where it is known
+  compare::ProbesAlone probes_alone = compare::ProbesAlone::no;
 };
 
 struct BlockPlan {
@@ -30,6 +32,15 @@ struct BlockPlan {
   std::filesystem::path directory;
   std::string only;         // of cells: their names have this; empty: all
   Nanoseconds run_limit{};  // of one run: then it has failed
+
+  /// One side carries nothing else: of both only probes are compared.
+  bool probes_alone() const {
+    return a.probes_alone != compare::ProbesAlone::no || b.probes_alone != compare::ProbesAlone::no;
+  }
+  /// Path maps are of whole tables on both sides.
+  bool maps_ways() const {
+    return a.probes_alone == compare::ProbesAlone::infiniband_lab && a.probes_alone == b.probes_alone;
+  }
 };
 
 /// What a block is made of, and what can be said of those that failed.

@@ -13,6 +13,7 @@
 #include "cli/output_files.hpp"
 #include "cli/progress.hpp"
 #include "collectors/compare/layers.hpp"
+#include "collectors/compare/probe_cells.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
@@ -21,10 +22,12 @@ namespace {
 constexpr const char* kExamples =
     "  weft compare run roce.yaml ib.yaml                # until all is decided\n"
     "  weft compare run --lab=a --lab=b --blocks 6 --html report.html\n"
-    "  weft compare run fabric.yaml --variant qps=1 --variant qps=4 --each engine=verbs,load=full\n"
+    "  weft compare run cluster.yaml --variant qps=1 --variant qps=4 --each engine=verbs,load=full\n"
     "  weft compare run --simulate a.yaml b.yaml -o json\n"
     "  weft compare run --run 'mpirun all_reduce_perf -b 1M -e 1G -f 2' \\\n"
-    "      --env A:NCCL_IB_HCA=mlx5_0 --env B:NCCL_IB_HCA=mlx5_1\n";
+    "      --env A:NCCL_IB_HCA=mlx5_0 --env B:NCCL_IB_HCA=mlx5_1\n"
+    "  weft compare run roce.yaml ib.yaml --run 'srun -w {hosts} all_reduce_perf -b 1M -e 1G -f 2' \\\n"
+    "    --env A:NCCL_IB_HCA=mlx5_0 --env B:NCCL_IB_HCA=mlx5_4\n";
 
 constexpr std::int64_t kMaxBlocks = 1000;
 constexpr std::size_t kMaxLeftOut = 3;  // blocks: what goes on failing is no comparison
@@ -45,14 +48,6 @@ Result<void> add_environment(const po::variables_map& values, BlockPlan& plan) {
   return {};
 }
 
-/// {side} in the user's command is a or b.
-ComparedSide benchmark_side(std::string command, const char* side) {
-  constexpr std::string_view kPlace = "{side}";
-  for (auto at = command.find(kPlace); at != std::string::npos; at = command.find(kPlace, at + 1))
-    command.replace(at, kPlace.size(), side);
-  return {.name = fmt::format("'{}'", command), .argv = {"/bin/sh", "-c", command}, .env = {}};
-}
-
 Result<BlockPlan> read_plan(const po::variables_map& values) {
   BlockPlan plan;
   plan.run_limit = std::chrono::minutes(10);
@@ -60,20 +55,23 @@ Result<BlockPlan> read_plan(const po::variables_map& values) {
   if (limit) plan.run_limit = *limit;
   plan.only = text_option(values, "only").value_or("");
   if (const auto command = text_option(values, "run")) {
-    for (const char* name : {"lab", "fabric", "variant", "each", "simulate"})
+    for (const char* name : {"lab", "variant", "each", "simulate"})
       if (values.count(name))
         return fail(ErrorKind::usage, "--run runs a benchmark of yours: --{} is for weft's own sweeps", name);
     plan.is_benchmark = true;
-    plan.a = benchmark_side(*command, "a");
-    plan.b = benchmark_side(*command, "b");
+    WEFT_TRY(auto sides, benchmark_sides(values, *command));
+    plan.a = std::move(sides.first), plan.b = std::move(sides.second);
   } else {
+    if (values.count("hosts"))
+      return fail(ErrorKind::usage, "--hosts is for --run: a sweep takes them by --each hosts=LIST");
     WEFT_TRY(auto sides, compared_sides(values));
     plan.a = std::move(sides.first), plan.b = std::move(sides.second);
   }
   WEFT_TRY_VOID(add_environment(values, plan));
   if (plan.is_benchmark && plan.a.argv == plan.b.argv && plan.a.env == plan.b.env)
     return fail(ErrorKind::usage,
-                "--run: A and B are the same: tell them apart by {{side}} in the command, or by --env");
+                "--run: A and B are the same: tell them apart by {{side}} or {{hosts}} in the command, or by "
+                "--env");
   return plan;
 }
 
@@ -124,27 +122,36 @@ class BlockLoop {
       left_out += end == BlockEnd::left_out;
       if (left_out == kMaxLeftOut)
         return fail(ErrorKind::absent, "{} blocks failed; {}", left_out, runs_.remarks.back());
-      if (end == BlockEnd::taken && is_look() && is_decided()) break;
+      if (end != BlockEnd::taken) continue;
+      // Sides with no cell in common have none after many blocks either.
+      if (runs_.blocks() == 1)
+        if (const auto first = compare::compare(runs_.a, runs_.b, settings_); !first) return pass_on(first);
+      if (is_look() && is_decided()) break;
     }
     progress_.clear();
     return {};
   }
 
   Result<int> answer(const po::variables_map& values) {
+    if (plan_.probes_alone())
+      for (std::string& remark : compare::drop_distances_of_one_side(runs_.a, runs_.b))
+        runs_.remarks.push_back(std::move(remark));
     WEFT_TRY(const auto comparison, compare::compare(runs_.a, runs_.b, settings_));
-    report::ComparedFabrics fabrics{.a = plan_.a.name,
-                                    .b = plan_.b.name,
-                                    .reasons = compare::reasons_of(runs_.of_a, runs_.of_b, comparison),
-                                    .named_a = compare::named_places(runs_.of_a),
-                                    .named_b = compare::named_places(runs_.of_b),
-                                    .runs = runs_.a.size(),
-                                    .of_a = runs_.of_a,
-                                    .of_b = runs_.of_b,
-                                    .remarks = runs_.remarks,
-                                    .slow_a = compare::slow_places(runs_.of_a),
-                                    .slow_b = compare::slow_places(runs_.of_b),
-                                    .congestion = compare::congestion_counts(runs_.of_a, runs_.of_b),
-                                    .not_told = compare::not_told(runs_.of_a, runs_.of_b)};
+    report::ComparedFabrics fabrics{
+        .a = plan_.a.name,
+        .b = plan_.b.name,
+        .reasons = compare::reasons_of(runs_.of_a, runs_.of_b, comparison),
+        .named_a = compare::named_places(runs_.of_a),
+        .named_b = compare::named_places(runs_.of_b),
+        .runs = runs_.a.size(),
+        .of_a = runs_.of_a,
+        .of_b = runs_.of_b,
+        .remarks = runs_.remarks,
+        .slow_a = compare::slow_places(runs_.of_a),
+        .slow_b = compare::slow_places(runs_.of_b),
+        .congestion = compare::congestion_counts(runs_.of_a, runs_.of_b),
+        .not_told = compare::not_told(runs_.of_a, runs_.of_b),
+        .impossible = compare::impossible_things(plan_.a.probes_alone, plan_.b.probes_alone)};
     return answer_comparison(values, {comparison, runs_.a, runs_.b, &fabrics});
   }
 
@@ -209,15 +216,18 @@ OptionParser compare_run_options() {
       kExamples);
   parser.options().add_options()("fabric", po::value<Texts>()->composing()->value_name("FILE"),
                                  "fabric files: A, then B")(
-      "lab", po::value<Texts>()->composing()->value_name("NAME"), "labs instead (see weft lab)")(
+      "lab", po::value<Texts>()->composing()->value_name("NAME"),
+      "labs instead (see weft lab); where one is of InfiniBand, probes alone are compared")(
       "simulate", "the fabrics are simulated: nothing is sent")(
       "variant", po::value<Texts>()->composing()->value_name("SETTINGS"),
       "twice: options of weft sweep (or simulate) for A and for B, as in qps=4,message=64KiB")(
       "run", po::value<std::string>()->value_name("COMMAND"),
       "a benchmark instead of weft's own work: nccl-tests, perftest or OSU, run by a shell; {side} stands "
-      "for "
-      "a or b")("env", po::value<Texts>()->composing()->value_name("SIDE:NAME=VALUE"),
-                "an environment variable of A's or B's runs; may be repeated");
+      "for a or b, {hosts} for the hosts of A or B, parted by commas")(
+      "hosts", po::value<Texts>()->composing()->value_name("[SIDE:]LIST"),
+      "of {hosts}, as A:gpu[001-064] (default: the hosts of A's and B's fabric files); may be repeated")(
+      "env", po::value<Texts>()->composing()->value_name("SIDE:NAME=VALUE"),
+      "an environment variable of A's or B's runs; may be repeated");
   add_margin_option(parser.options(Group::how_much));
   parser.options(Group::how_much)
       .add_options()("blocks", po::value<std::int64_t>()->value_name("N"),
@@ -231,14 +241,16 @@ OptionParser compare_run_options() {
   parser.options(Group::how)
       .add_options()("each", po::value<std::string>()->value_name("SETTINGS"),
                      "options of weft sweep for both sides, as in load=light,budget=5s (default: "
-                     "budget=2s, and but for live fabrics pattern=all-pairs,load=full; with a load "
-                     "load-time=200ms)")("keep", po::value<std::string>()->value_name("DIR"),
-                                         "keep the runs there; the same command again goes on with them");
+                     "budget=2s, and but for live fabrics and where InfiniBand carries probes alone "
+                     "pattern=all-pairs,load=full; with a load load-time=200ms)")(
+          "keep", po::value<std::string>()->value_name("DIR"),
+          "keep the runs there; the same command again goes on with them");
   add_progress_option(parser.options(Group::output));
   add_comparison_output(parser.options(Group::output));
   parser.positional("fabric", 2);
   parser.either({"run"}, {"lab", "fabric", "variant", "each", "simulate"});
-  parser.command_line_only({"run", "env"});
+  parser.either({"lab"}, {"fabric", "simulate"});
+  parser.command_line_only({"run", "env", "hosts"});
   return parser;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/compare_sides.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -8,6 +10,7 @@
 #include "cli/lab_place.hpp"
 #include "collectors/compare/built_fabric.hpp"
 #include "probes/run/agents.hpp"
+#include "topology/base/host_list.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 
@@ -17,15 +20,15 @@ namespace {
 /// What a run does, unless --each or --variant say otherwise: all pairs load the fabric, as a job does. A
 /// live fabric is loaded only where one of these says how much.
 constexpr const char *kUsualBudget = "budget=2s", *kUsualPattern = "pattern=all-pairs",
-                     *kUsualLoad = "load=full";
+                     *kUsualLoad = "load=full", *kNoLoad = "load=none";
 constexpr const char* kUsualOfLive = "load-time=200ms";  // a simulated round takes no time
 
 using Texts = std::vector<std::string>;
 
 /// Set by the comparison itself.
 bool is_ours(std::string_view name) {
-  constexpr std::array kOurs{"fabric",   "lab",  "save",   "observations", "seed",
-                             "progress", "help", "output", "paths",        "dry-run"};
+  constexpr std::array kOurs{"fabric", "lab",   "save",    "observations", "seed",         "progress", "help",
+                             "output", "paths", "dry-run", "html",         "metrics-file", "plot"};
   return std::ranges::find(kOurs, name) != kOurs.end();
 }
 
@@ -94,6 +97,9 @@ struct Target {
   std::string name;
   bool is_live_fabric = false;
   std::optional<std::string> file, lab = std::nullopt;  // one of them
+
+  bool is_simulated() const { return words.front() == "simulate"; }
+  bool is_infiniband_lab() const { return lab && lab::ib_lab_exists(*lab, ib_lab_root()); }
 };
 
 Result<std::vector<Target>> targets_of(const po::variables_map& values) {
@@ -118,13 +124,25 @@ Result<std::vector<Target>> targets_of(const po::variables_map& values) {
   return targets;
 }
 
-Result<ComparedSide> side_of(const po::variables_map& values, const Target& target, std::size_t which) {
-  const bool simulated = target.words.front() == "simulate";
-  const auto known = names_of(simulated ? simulate_options() : sweep_options());
+/// Absent of labs.
+using KnownFile = std::optional<files::FabricFile>;
+
+/// Management datagrams of InfiniBand are all that a lab of it carries, and all that the simulator sends over
+/// it. Two simulated fabrics of InfiniBand have round trips to compare; RoCE has none of that size.
+compare::ProbesAlone probes_alone_of(const Target& target, const KnownFile& file, const KnownFile& other) {
+  if (target.is_infiniband_lab()) return compare::ProbesAlone::infiniband_lab;
+  const bool is_mixed = target.is_simulated() && file->fabric.kind() == FabricKind::infiniband &&
+                        other->fabric.kind() == FabricKind::roce;
+  return is_mixed ? compare::ProbesAlone::simulated_infiniband : compare::ProbesAlone::no;
+}
+
+/// `with_load`: both sides can carry one.
+Result<ComparedSide> side_of(const po::variables_map& values, const Target& target, std::size_t which,
+                             bool with_load) {
+  const auto known = names_of(target.is_simulated() ? simulate_options() : sweep_options());
   SweepSettings settings;
-  settings.add(target.is_live_fabric ? Texts{kUsualBudget} : Texts{kUsualBudget, kUsualPattern, kUsualLoad},
-               known);
-  settings.add({kUsualOfLive}, known);
+  settings.add({kUsualBudget, kUsualOfLive}, known);
+  if (!target.is_live_fabric) settings.add({with_load ? kUsualLoad : kNoLoad}, known);
   ComparedSide side{.name = target.name, .argv = {}, .env = {}};
   if (const auto each = text_option(values, "each")) {
     WEFT_TRY(const auto items, read_settings("each", *each, known));
@@ -135,9 +153,15 @@ Result<ComparedSide> side_of(const po::variables_map& values, const Target& targ
     settings.add(items, known);
     side.name += ", " + variants[which];
   }
-  if (const auto load = settings.value("load"); load && *load != "none" && !settings.value("pattern"))
-    settings.add({kUsualPattern}, known);
-  side.load = settings.value("load").value_or(target.is_live_fabric ? "none" : "full");
+  if (const auto load = settings.value("load"); load && *load != "none") {
+    if (!with_load)
+      return fail(ErrorKind::usage,
+                  "load={}: InfiniBand is one of the sides, and a lab or the simulator carries management "
+                  "datagrams there and no data: only probes can be compared",
+                  *load);
+    if (!settings.value("pattern")) settings.add({kUsualPattern}, known);
+  }
+  side.load = settings.value("load").value_or("none");
   WEFT_TRY(const auto program, run::own_program());
   side.argv = {program};
   side.argv.insert(side.argv.end(), target.words.begin(), target.words.end());
@@ -147,12 +171,9 @@ Result<ComparedSide> side_of(const po::variables_map& values, const Target& targ
 }
 
 /// What it is built for, as the sweep knows it. A lab of InfiniBand that is not up is refused by its sweep.
-Result<std::shared_ptr<const compare::BuiltFabric>> built_of(const Target& target) {
-  if (target.file) {
-    WEFT_TRY(const auto file, files::read_fabric_file(*target.file));
-    return std::make_shared<compare::BuiltFabric>(compare::built_fabric(file.fabric));
-  }
-  if (lab::ib_lab_exists(*target.lab, ib_lab_root())) {
+Result<std::shared_ptr<const compare::BuiltFabric>> built_of(const Target& target, const KnownFile& file) {
+  if (file) return std::make_shared<compare::BuiltFabric>(compare::built_fabric(file->fabric));
+  if (target.is_infiniband_lab()) {
     WEFT_TRY(const auto lab, lab::ib_lab_open(*target.lab, ib_lab_root()));
     return std::make_shared<compare::BuiltFabric>(compare::built_fabric(lab.fabric));
   }
@@ -160,7 +181,78 @@ Result<std::shared_ptr<const compare::BuiltFabric>> built_of(const Target& targe
   return std::make_shared<compare::BuiltFabric>(compare::built_fabric(status.lab.fabric_as_built()));
 }
 
+constexpr std::string_view kHosts = "{hosts}";
+
+std::string replaced(std::string text, std::string_view place, std::string_view by) {
+  for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + by.size()))
+    text.replace(at, place.size(), by);
+  return text;
+}
+
+/// The lists of --hosts for A and B: 'A:LIST', or one for both.
+Result<std::array<std::string, 2>> host_lists(const po::variables_map& values) {
+  std::array<std::string, 2> lists;
+  for (const std::string& text : texts_of(values, "hosts")) {
+    const bool is_a = text.starts_with("A:"), is_b = text.starts_with("B:");
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      if ((is_a && i == 1) || (is_b && i == 0)) continue;
+      if (!lists[i].empty())
+        return fail(ErrorKind::usage, "--hosts {}: {} has a list already", text, i == 0 ? "A" : "B");
+      lists[i] = is_a || is_b ? text.substr(2) : text;
+    }
+  }
+  return lists;
+}
+
+/// The names of the side's hosts. `file` is empty where it has none.
+Result<Texts> hosts_of_side(const std::string& list, const std::string& file, char side) {
+  Texts names;
+  if (!list.empty()) {
+    auto expanded = expand_hosts(list);
+    if (!expanded) return fail(ErrorKind::usage, "--hosts: {}", expanded.error().message);
+    names = std::move(*expanded);
+  } else if (!file.empty()) {
+    WEFT_TRY(const auto read, files::read_fabric_file(file));
+    for (const NodeId host : read.fabric.hosts()) {
+      names.push_back(read.fabric.name_of(host));
+      if (const auto same = expand_hosts(names.back()); !same || *same != Texts{names.back()})
+        return fail(ErrorKind::usage, "{}: '{}' is no host's name to a shell", file, names.back());
+    }
+  }
+  if (names.empty())
+    return fail(
+        ErrorKind::usage,
+        "--run: {{hosts}} stands in the command, and nothing tells the hosts of {0}: give fabric files "
+        "(A.yaml B.yaml), or --hosts {0}:LIST",
+        side);
+  return names;
+}
+
 }  // namespace
+
+Result<std::pair<ComparedSide, ComparedSide>> benchmark_sides(const po::variables_map& values,
+                                                              const std::string& command) {
+  const bool has_hosts = command.find(kHosts) != std::string::npos;
+  WEFT_TRY(const auto lists, host_lists(values));
+  const auto files = texts_of(values, "fabric");
+  if (!has_hosts && (values.count("hosts") || !files.empty()))
+    return fail(ErrorKind::usage,
+                "--{} with --run tells the hosts of a side: the command has no {{hosts}} to stand for them",
+                values.count("hosts") ? "hosts" : "fabric");
+  std::array<ComparedSide, 2> sides;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    std::string words = replaced(command, "{side}", i == 0 ? "a" : "b");
+    sides[i].name = fmt::format("'{}'", words);
+    if (has_hosts) {
+      const std::string file = files.empty() ? std::string() : files[std::min(i, files.size() - 1)];
+      WEFT_TRY(const auto hosts, hosts_of_side(lists[i], file, i == 0 ? 'A' : 'B'));
+      words = replaced(words, kHosts, fmt::format("{}", fmt::join(hosts, ",")));
+      sides[i].name += ", hosts of " + (lists[i].empty() ? file : lists[i]);
+    }
+    sides[i].argv = {"/bin/sh", "-c", std::move(words)};
+  }
+  return std::pair(std::move(sides[0]), std::move(sides[1]));
+}
 
 Texts texts_of(const po::variables_map& values, const char* name) {
   return values.count(name) ? values[name].as<Texts>() : Texts();
@@ -168,12 +260,21 @@ Texts texts_of(const po::variables_map& values, const char* name) {
 
 Result<std::pair<ComparedSide, ComparedSide>> compared_sides(const po::variables_map& values) {
   WEFT_TRY(const auto targets, targets_of(values));
-  std::pair<ComparedSide, ComparedSide> sides;
-  WEFT_TRY(sides.first, side_of(values, targets[0], 0));
-  WEFT_TRY(sides.second, side_of(values, targets[1], 1));
-  WEFT_TRY(sides.first.built, built_of(targets[0]));
-  WEFT_TRY(sides.second.built, built_of(targets[1]));
-  return sides;
+  std::array<KnownFile, 2> files;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (targets[i].file) {
+      WEFT_TRY(files[i], files::read_fabric_file(*targets[i].file));
+    }
+  const std::array<compare::ProbesAlone, 2> alone{probes_alone_of(targets[0], files[0], files[1]),
+                                                  probes_alone_of(targets[1], files[1], files[0])};
+  const bool with_load = alone == std::array{compare::ProbesAlone::no, compare::ProbesAlone::no};
+  std::array<ComparedSide, 2> sides;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    WEFT_TRY(sides[i], side_of(values, targets[i], i, with_load));
+    WEFT_TRY(sides[i].built, built_of(targets[i], files[i]));
+    sides[i].probes_alone = alone[i];
+  }
+  return std::pair(std::move(sides[0]), std::move(sides[1]));
 }
 
 }  // namespace weft::cli

@@ -48,7 +48,7 @@ Result<std::string> text_of(const std::string& path) {
   return *text;
 }
 
-bool says_no(const Settings& given, const ConfigurationPlaces& places) {
+bool is_switched_off(const Settings& given, const ConfigurationPlaces& places) {
   return given.contains("no-config") || variable(places, "WEFT_NO_CONFIG").has_value();
 }
 
@@ -88,7 +88,7 @@ ConfigurationPlaces usual_places() {
 
 Result<Configuration> load_configuration(const Settings& given, const ConfigurationPlaces& places) {
   Configuration configuration;
-  if (says_no(given, places)) return configuration;
+  if (is_switched_off(given, places)) return configuration;
   WEFT_TRY(configuration.files, files_of(given, places));
   const bool any_file = std::ranges::any_of(configuration.files,
                                             [](const ConfigurationFile& file) { return file.state.empty(); });

@@ -7,6 +7,8 @@
 #include "collectors/counters/counter_file.hpp"
 #include "collectors/counters/port_warnings.hpp"
 #include "collectors/store/counter_readings.hpp"
+#include "collectors/store/reported_nics.hpp"
+#include "topology/model/fabric.hpp"
 #include "topology/os/clocks.hpp"
 
 namespace weft::cli {
@@ -74,9 +76,9 @@ void CounterWatch::take(counters::HostPorts own, std::string text) {
   auto host = own.source;
   const auto before = told_.find(host);
   const std::size_t freed = before == told_.end() ? 0 : before->second.text.size();
-  if (told_bytes_ - freed + text.size() > kMaxTold) return;
-  told_bytes_ = told_bytes_ - freed + text.size();
-  told_.insert_or_assign(std::move(host), Told{std::move(own), std::move(text)});
+  if (reported_bytes_ - freed + text.size() > kMaxTold) return;
+  reported_bytes_ = reported_bytes_ - freed + text.size();
+  told_.insert_or_assign(std::move(host), Reported{std::move(own), std::move(text)});
   is_told_.notify_all();
 }
 
@@ -91,25 +93,49 @@ void CounterWatch::look(Nanoseconds now) {
     std::erase_if(warnings_.ports,
                   [&](const PortWarning& one) { return now - one.at > 2 * counters::kKeptEvery; });
   }
-  if (warnings_.trouble.empty()) warnings_.trouble = useless_.text;
+  for (const auto& trouble : {nics_trouble_, useless_.text})
+    if (warnings_.trouble.empty()) warnings_.trouble = trouble;
 }
 
 void CounterWatch::read_agents(Nanoseconds now) {
-  std::map<std::string, Told> told;
+  std::map<std::string, Reported> told;
   {
     const std::lock_guard lock(mutex_);
     told.swap(told_);
-    told_bytes_ = 0;
+    reported_bytes_ = 0;
   }
   if (now - useless_.at > kUselessFor) useless_ = {};
+  std::vector<ReportedNic> nics;
   for (const auto& [host, one] : told) {
     const auto taken = hosts_.take(fabric_, one.own, one.text, now);
-    if (taken) told_at_ = now;
+    if (taken) reported_at_ = now;
     if (taken && host == useless_.host) useless_ = {};
+    if (taken && database_) std::ranges::move(nics_of(one.own), std::back_inserter(nics));
     for (const auto& change : taken.value_or(std::vector<std::string>())) print_stderr("weft: {}\n", change);
     if (!taken)
       useless_ = {host, "what an agent told of its NICs is of no use: " + taken.error().message, now};
   }
+  if (!database_) return;
+  const auto kept = store::keep_reported_nics(*database_, nics);
+  nics_trouble_ = kept ? "" : kept.error().message;
+}
+
+std::vector<ReportedNic> CounterWatch::nics_of(const counters::HostPorts& own) const {
+  std::vector<ReportedNic> nics;
+  for (const auto& [port, device, module] : hosts_.nics_of(own.source))
+    nics.push_back({.nic = fabric_.name_of(port),
+                    .host = fabric_.name_of(fabric_.port(port).node),
+                    .interface = device.interface,
+                    .driver = device.driver,
+                    .firmware = device.firmware,
+                    .pci = device.pci,
+                    .pci_id = device.id,
+                    .speed = device.speed,
+                    .module_part = module.part,
+                    .module_serial = module.serial,
+                    .agent = device.agent,
+                    .told = device.at});
+  return nics;
 }
 
 Result<void> CounterWatch::read_sources(counters::CounterTable& into) const {
@@ -137,7 +163,7 @@ Result<PortWarnings> CounterWatch::judged(Nanoseconds now) {
       read.refused.add(added.error().message);
   read.sort_points();
   auto warnings = counters::port_warnings(fabric_, read, now);
-  if (!source_.is_there()) warnings.at = told_at_;
+  if (!source_.is_there()) warnings.at = reported_at_;
   if (!kept) warnings.trouble = kept.error().message;
   if (!sources) warnings.trouble = sources.error().message;
   return warnings;

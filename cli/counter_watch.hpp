@@ -15,6 +15,7 @@
 #include "collectors/counters/host_counters.hpp"
 #include "collectors/store/database.hpp"
 #include "collectors/web/page_source.hpp"
+#include "topology/findings/reported_nic.hpp"
 
 namespace weft::cli {
 
@@ -34,7 +35,7 @@ class CounterWatch final : public web::WarningSource {
   PortWarnings warnings() const override;
 
  private:
-  struct Told {
+  struct Reported {
     counters::HostPorts own;
     std::string text;
   };
@@ -42,6 +43,7 @@ class CounterWatch final : public web::WarningSource {
   CounterWatch(CounterSource source, const Fabric& fabric) : source_(std::move(source)), fabric_(fabric) {}
   Result<PortWarnings> judged(Nanoseconds now);
   void read_agents(Nanoseconds now);
+  std::vector<ReportedNic> nics_of(const counters::HostPorts& own) const;
   Result<void> read_sources(counters::CounterTable& into) const;
   Nanoseconds last_kept(Nanoseconds now) const;
   /// What was read from `from` on.
@@ -53,15 +55,16 @@ class CounterWatch final : public web::WarningSource {
   std::map<Nanoseconds, std::string> kept_;        // by the begin of two hours
   std::pair<Nanoseconds, std::string> last_kept_;  // of an earlier life: the last of it
   counters::HostCounters hosts_;
-  Nanoseconds told_at_{};  // when an agent's reading was read last
+  std::string nics_trouble_;   // why what agents told of their NICs is not kept
+  Nanoseconds reported_at_{};  // when an agent's reading was read last
   struct {
     std::string host, text;
     Nanoseconds at{};
   } useless_;  // the last of agents' readings that was
   mutable std::mutex mutex_;
   std::condition_variable_any is_told_;
-  std::map<std::string, Told> told_;  // by host, not read yet
-  std::size_t told_bytes_ = 0;
+  std::map<std::string, Reported> told_;  // by host, not read yet
+  std::size_t reported_bytes_ = 0;
   PortWarnings warnings_;
   std::jthread thread_;  // last: it uses the others
 };

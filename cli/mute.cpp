@@ -62,6 +62,10 @@ Result<std::string> place_of(const po::variables_map& values) {
   return *place;
 }
 
+std::string to_the_second(Nanoseconds since_1970) {
+  return instant_text(std::chrono::floor<std::chrono::seconds>(since_1970));
+}
+
 Result<void> add(const po::variables_map& values) {
   WEFT_TRY(const auto place, place_of(values));
   const auto reason = text_option(values, "reason");
@@ -75,7 +79,7 @@ Result<void> add(const po::variables_map& values) {
   const Nanoseconds from = os::wall_now() + ahead.value_or(Nanoseconds(0));
   const Mute mute{target, from, from + *span, *reason, who_asks()};
   WEFT_TRY_VOID(muted.list().add(mute));
-  print_wrapped(fmt::format("{} is muted until {}", place, instant_text(mute.until)));
+  print_wrapped(fmt::format("{} is muted until {}", place, to_the_second(mute.until)));
   return {};
 }
 
@@ -98,7 +102,7 @@ Result<void> list(const po::variables_map& values) {
   }
   TextTable table({{"PLACE"}, {"FROM"}, {"UNTIL"}, {"WHO"}, {"REASON"}});
   for (const Mute& mute : mutes)
-    table.add({name_of(muted.fabric(), mute.target), instant_text(mute.from), instant_text(mute.until),
+    table.add({name_of(muted.fabric(), mute.target), to_the_second(mute.from), to_the_second(mute.until),
                mute.who, mute.reason});
   fmt::print("{}", mutes.empty() ? "nothing is muted\n" : table.text(terminal_columns()));
   return {};

@@ -1,15 +1,13 @@
 // `weft nccl`: jobs that communicate by NCCL: the labels of those that run, and why one hangs.
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/words.hpp"
+#include "probes/run/label_delivery.hpp"
 #include "topology/base/result.hpp"
-#include "topology/base/units.hpp"
 
 namespace weft::cli {
 
@@ -33,10 +31,9 @@ OptionParser nccl_hang_options();
 /// /dev/shm/weft-nccl-UID.
 std::string nccl_directory(const po::variables_map& values, const char* option);
 
-/// By which the processes of a job tell of themselves (*.qps of a directory, by name), or the file itself.
-/// `is_asked`: somebody says that it is there; else none are there where it is not. Errors: permission,
-/// invalid_input (more than a host has).
-Result<std::vector<std::filesystem::path>> process_files(const std::string& place, bool is_asked);
-inline constexpr Bytes kMaxProcessFile(std::int64_t{8} << 20);
+/// `weft nccl steer --credential FILE`: each of these lists to its host, by way of its standing agent. Prints
+/// what became of each. Errors: those of the credential and the bus; absent (a host has not taken its list).
+Result<void> send_labels(const std::string& credential, const std::string& fabric,
+                         const run::LabelsOfHosts& labels);
 
 }  // namespace weft::cli

@@ -12,6 +12,7 @@
 #include "cli/terminal.hpp"
 #include "collectors/nccl/qp_places.hpp"
 #include "collectors/nccl/qp_table.hpp"
+#include "probes/run/job_directory.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text_table.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr int kMaxReads = 20;  // of one that its process is writing
 constexpr std::chrono::milliseconds kNap{5};
-constexpr std::size_t kMaxFiles = 1024;  // a host has 8 to 16 processes of a job
+constexpr Bytes kMaxProcessFile(std::int64_t{8} << 20);
 /// A process tells ten times a second.
 constexpr std::chrono::seconds kSilent{2};
 
@@ -129,7 +130,7 @@ Result<void> print_qps(const po::variables_map& values) {
   WEFT_TRY(const auto json, wants_json(values));
   WEFT_TRY(const auto site, read_job_site(values));
   const auto place = nccl_directory(values, "place");
-  WEFT_TRY(const auto paths, process_files(place, values.count("place") != 0));
+  WEFT_TRY(const auto paths, run::process_files(place, values.count("place") != 0));
   std::vector<steer::ProcessQps> processes;
   std::optional<Error> trouble;
   for (const auto& path : paths) {
@@ -163,24 +164,6 @@ Result<void> print_qps(const po::variables_map& values) {
 }
 
 }  // namespace
-
-Result<std::vector<std::filesystem::path>> process_files(const std::string& place, bool is_asked) {
-  std::error_code error;
-  if (!is_asked && !std::filesystem::exists(place, error)) return std::vector<std::filesystem::path>();
-  if (!std::filesystem::is_directory(place, error)) return std::vector<std::filesystem::path>{place};
-  std::vector<std::filesystem::path> found;
-  for (auto entry = std::filesystem::directory_iterator(place, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    if (entry->path().extension() != ".qps") continue;
-    if (found.size() == kMaxFiles)
-      return fail(ErrorKind::invalid_input, "{}: more than {} files of processes", outside_text(place),
-                  kMaxFiles);
-    found.push_back(entry->path());
-  }
-  if (error) return fail(ErrorKind::permission, "{}: {}", outside_text(place), error.message());
-  std::ranges::sort(found);
-  return found;
-}
 
 OptionParser nccl_qps_options() {
   OptionParser parser("weft nccl qps [DIR|FILE] [--fabric FABRIC.yaml --paths PATHS.json] [-o table|json]",

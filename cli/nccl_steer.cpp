@@ -1,14 +1,14 @@
-// `weft nccl steer`: the labels of an assignment, to the processes of a job on this host.
+// `weft nccl steer`: the labels of an assignment, to the processes of a job on this host, or with an
+// operator's credential to those of all its hosts.
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
-#include <span>
 
 #include "balancer/assign/assignment_reader.hpp"
-#include "balancer/steer/process_qps.hpp"
+#include "balancer/steer/label_list.hpp"
 #include "cli/balance_options.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/hashed_note.hpp"
@@ -16,18 +16,16 @@
 #include "cli/nccl_site.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "probes/run/job_directory.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/os/clocks.hpp"
-#include "topology/os/private_file.hpp"
 
 namespace weft::cli {
 namespace {
 
-/// Far above what steps of one reach, and below what forged bytes may say.
-constexpr std::uint64_t kMaxGeneration = ~std::uint64_t{0} >> 1U;
 constexpr Bytes kMaxAssignment(std::int64_t{1} << 30);
 /// Of a flow: an assignment is read without them, and all its queue pairs count alike.
 constexpr std::int64_t kAnyBytes = 1'000'000;
@@ -109,10 +107,12 @@ class JobAddresses {
   std::map<PortId, LidRange> lids_;
 };
 
-Result<steer::LabelList> make_list(const files::FabricFile& file, const PathMap* paths,
-                                   const Phases& phases) {
+/// By the name of the host that they are for.
+using PairsOfHosts = std::map<std::string, std::vector<steer::PairLabels>>;
+
+Result<PairsOfHosts> make_pairs(const files::FabricFile& file, const PathMap* paths, const Phases& phases) {
   WEFT_TRY(const auto addresses, JobAddresses::make(file, paths));
-  steer::LabelList list{.pairs = {}, .written = os::wall_now()};
+  PairsOfHosts hosts;
   std::size_t without = 0;
   for (const auto& [key, by_qp] : labels_of(phases)) {
     auto labels = all_labels(by_qp);
@@ -123,39 +123,26 @@ Result<steer::LabelList> make_list(const files::FabricFile& file, const PathMap*
     const auto& [own, peer, role] = key;
     WEFT_TRY(const auto own_gid, addresses.gid_of(own));
     WEFT_TRY(const auto peer_gid, addresses.gid_of(peer));
-    list.pairs.push_back({own_gid, peer_gid, addresses.lids_of(peer), role, std::move(*labels)});
+    hosts[file.fabric.name_of(file.fabric.port(own).node)].push_back(
+        {own_gid, peer_gid, addresses.lids_of(peer), role, std::move(*labels)});
   }
-  if (list.pairs.empty())
+  if (hosts.empty())
     return fail(ErrorKind::invalid_input,
                 "the assignment has labels for no pair of NICs: make it with weft balance --paths MAP");
   if (without > 0)
     print_stderr("weft: {} pairs of NICs are left to the device: some of their queue pairs have no label\n",
                  without);
-  return list;
+  return hosts;
 }
 
-/// Above every list that is there, or in force in a process: no clock decides which is the later one.
+/// Above every list that is there, or in force in a process.
 Result<std::uint64_t> next_generation(const std::string& directory) {
-  std::uint64_t last = 0;
-  const auto note = [&](std::string_view bytes, std::size_t at) {
-    if (bytes.size() <= at) return;
-    const auto generation = steer::peek_generation(std::as_bytes(std::span(bytes.substr(at))));
-    last = std::max(last, generation.value_or(0));
-  };
-  if (const auto labels = files::read_text_file(directory + "/labels", kMaxProcessFile)) note(*labels, 0);
-  WEFT_TRY(const auto paths, process_files(directory, false));
-  for (const auto& path : paths) {
-    const auto bytes = files::read_text_file(path, kMaxProcessFile);
-    if (!bytes) continue;  // it has ended
-    note(*bytes, steer::kLabelsAt);
-    if (const auto process = steer::decode_qps(std::as_bytes(std::span(*bytes))))
-      last = std::max(last, process->generation);
-  }
-  if (last >= kMaxGeneration)
+  WEFT_TRY(const auto newest, run::newest_list(directory));
+  if (newest >= steer::kMaxGeneration)
     return fail(ErrorKind::invalid_input,
-                "{}: a list there has number {}: none can be above it; remove the file of that list",
-                outside_text(directory), last);
-  return last + 1;
+                "{}: the list there has number {}: none can be above it; remove the file of that list",
+                outside_text(directory), newest);
+  return newest + 1;
 }
 
 /// As the option says, or as the processes of the job that this runs within call it. Empty: of any job.
@@ -200,6 +187,18 @@ Result<Phases> without_blacklisted(const Fabric& fabric, const Phases& phases, c
   return changed;
 }
 
+/// To the processes of this host; they pass over the pairs of others.
+Result<void> write_here(const std::string& directory, const PairsOfHosts& pairs, steer::LabelList list) {
+  for (const auto& [host, of_host] : pairs) std::ranges::copy(of_host, std::back_inserter(list.pairs));
+  WEFT_TRY(list.generation, next_generation(directory));
+  mkdir(directory.c_str(), S_IRWXU);  // where it is not there
+  WEFT_TRY_VOID(run::write_labels(directory, list));
+  print_wrapped(fmt::format("{} pairs of NICs have their labels in {}: list {}{}", list.pairs.size(),
+                            outside_text(directory), list.generation,
+                            list.job.empty() ? "" : ", of job " + outside_text(list.job)));
+  return {};
+}
+
 Result<void> steer_job(const po::variables_map& values) {
   const auto path = text_option(values, "assignment");
   const auto fabric_path = text_option(values, "fabric");
@@ -221,32 +220,34 @@ Result<void> steer_job(const po::variables_map& values) {
                   *blacklist);
     WEFT_TRY(phases, without_blacklisted(file.fabric, phases, *paths, *blacklist));
   }
-  WEFT_TRY(auto list, make_list(file, paths ? &*paths : nullptr, phases));
-  const auto directory = nccl_directory(values, "dir");
-  WEFT_TRY(list.generation, next_generation(directory));
-  list.job = job_of(values);
-  WEFT_TRY(const auto bytes, steer::encode_labels(list));
-  mkdir(directory.c_str(), S_IRWXU);  // where it is not there
-  // Of root, for a job of another user: it is no secret.
-  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  WEFT_TRY_VOID(os::write_whole_file(directory + "/labels", content, os::kReadByAll, os::Existing::replaced));
-  print_wrapped(fmt::format("{} pairs of NICs have their labels in {}: list {}{}", list.pairs.size(),
-                            outside_text(directory), list.generation,
-                            list.job.empty() ? "" : ", of job " + outside_text(list.job)));
-  return {};
+  WEFT_TRY(auto pairs, make_pairs(file, paths ? &*paths : nullptr, phases));
+  const steer::LabelList empty{.pairs = {}, .written = os::wall_now(), .job = job_of(values)};
+  if (const auto credential = text_option(values, "credential")) {
+    if (values.count("dir"))
+      return fail(ErrorKind::usage,
+                  "--dir is of this host: with --credential the agents know their directories");
+    run::LabelsOfHosts labels;
+    for (auto& [host, of_host] : pairs) labels.emplace(host, empty).first->second.pairs = std::move(of_host);
+    return send_labels(*credential, file.fabric.name(), labels);
+  }
+  return write_here(nccl_directory(values, "dir"), pairs, empty);
 }
 
 }  // namespace
 
 OptionParser nccl_steer_options() {
   OptionParser parser(
-      "weft nccl steer ASSIGNMENT.json --fabric FABRIC.yaml [--blacklist FILE --paths MAP] [--dir DIR]",
+      "weft nccl steer ASSIGNMENT.json --fabric FABRIC.yaml [--blacklist FILE --paths MAP] [--dir DIR | "
+      "--credential FILE]",
       "Gives the labels of an assignment of `weft balance` to a job's processes on this "
       "host: those that start "
       "take them, and the\nqueue pairs of those that run move while they live. Run it as the "
-      "job's user or as root.",
+      "job's user or as root; or once for all hosts\nwith an operator's credential: their standing agents "
+      "take "
+      "the labels.",
       "  weft balance --fabric fabric.yaml --flows job.jsonl --paths map.json -o json > now.json &&\\\n"
-      "      weft nccl steer now.json --fabric fabric.yaml --dir $PWD/job\n");
+      "      weft nccl steer now.json --fabric fabric.yaml --dir $PWD/job\n"
+      "  weft nccl steer now.json --fabric fabric.yaml --job 4711 --credential operator.json\n");
   parser.options().add_options()("assignment", po::value<std::string>()->value_name("ASSIGNMENT.json"),
                                  "of weft balance -o json")(
       "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric of the assignment")(
@@ -256,11 +257,13 @@ OptionParser nccl_steer_options() {
                      "the path map of the assignment; of InfiniBand it tells the LIDs")(
       "dir", po::value<std::string>()->value_name("DIR"),
       "the job's directory; without: WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm")(
+      "credential", po::value<std::string>()->value_name("FILE"),
+      "of an operator, a file of weft bus init: to each host of the assignment by its standing agent")(
       "job", po::value<std::string>()->value_name("ID"),
       "the job whose processes alone take them; without: WEFT_NCCL_JOB, SLURM_JOB_ID, PBS_JOBID or "
       "LSB_JOBID, else any");
   parser.positional("assignment", 1);
-  parser.command_line_only({"assignment"});
+  parser.command_line_only({"assignment", "credential"});  // a file may have a watcher's, for other commands
   return parser;
 }
 

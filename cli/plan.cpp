@@ -77,9 +77,9 @@ Result<void> read_time(const po::variables_map& values, const char* name, Hours&
 Result<Index> gpus_per_host(const po::variables_map& values, const Fabric& fabric,
                             std::vector<std::string>& guesses) {
   WEFT_TRY(const auto given, read_option(values, "gpus-per-host", count_of));
-  constexpr std::uint64_t kMaxGpus = 1024;
-  if (given && *given > kMaxGpus)
-    return fail(ErrorKind::usage, "--gpus-per-host {}: expected {} at most", *given, kMaxGpus);
+  constexpr std::uint64_t kMaxPerHost = 1024;
+  if (given && *given > kMaxPerHost)
+    return fail(ErrorKind::usage, "--gpus-per-host {}: expected {} at most", *given, kMaxPerHost);
   if (given) return static_cast<Index>(*given);
   std::size_t nics = 0;
   std::map<std::size_t, std::size_t> hosts_with;  // by number of NICs

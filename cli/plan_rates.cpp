@@ -78,7 +78,7 @@ Result<Place> read_place(const po::variables_map& values) {
   return Place{*file, std::move(read.fabric)};
 }
 
-void tell_left_out(const reliability::Counted& counted) {
+void print_left_out(const reliability::Counted& counted) {
   if (counted.unknown + counted.ambiguous + counted.odd > 0)
     print_stderr(
         "weft: left out: {} incidents of names that the fabric does not have, {} of several places, {} that "
@@ -104,7 +104,7 @@ Result<void> print_rates(const po::variables_map& values) {
   const Nanoseconds from = since && *since < until ? until - *since : Nanoseconds();
   WEFT_TRY(const auto seen, read_seen(place.store, place.fabric, from, until));
   WEFT_TRY(const auto rates, reliability::learn_rates(place.fabric, seen));
-  tell_left_out(reliability::count_failures(place.fabric, seen));
+  print_left_out(reliability::count_failures(place.fabric, seen));
   fmt::print("{}", files::rates_text(rates, stamp_now()));
   return {};
 }
@@ -144,7 +144,7 @@ Result<int> check(const po::variables_map& values) {
   const double length = std::min(plan.length.count() * 3.6e12, most / 2);
   const Nanoseconds until = std::min(os::wall_now(), from + Nanoseconds(static_cast<std::int64_t>(length)));
   WEFT_TRY(const auto seen, read_seen(place.store, place.fabric, from, std::max(from, until)));
-  tell_left_out(reliability::count_failures(place.fabric, seen));
+  print_left_out(reliability::count_failures(place.fabric, seen));
   return print_check(reliability::check_plan(plan, place.fabric, seen), seen);
 }
 

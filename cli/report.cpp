@@ -11,10 +11,14 @@
 #include "cli/terminal.hpp"
 #include "collectors/counters/port_warnings.hpp"
 #include "collectors/report/history_report.hpp"
+#include "collectors/report/nic_list.hpp"
+#include "collectors/store/reported_nics.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "collectors/web/report_page.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/files/fabric_file.hpp"
 #include "topology/files/file_text.hpp"
+#include "topology/files/incident_json.hpp"
 #include "topology/files/time_span.hpp"
 
 namespace weft::cli {
@@ -26,6 +30,7 @@ constexpr const char* kExamples =
     "  weft report --db watch.db --since 90d -o csv > rma.csv\n"
     "  weft report --db watch.db --since 90d --rates rates.json   # which fail again and again\n"
     "  weft report --db watch.db --since 24h -o json\n"
+    "  weft report --db watch.db --inventory         # NICs, with firmware and modules\n"
     "  weft report diagnosis.json --html sweep.html   # any document, as a page\n";
 
 enum class Format { table, json, csv };
@@ -127,6 +132,17 @@ Result<void> add_offenders(const po::variables_map& values, report::WatchHistory
   return {};
 }
 
+/// A name that the watched fabric does not have is refused: that nothing happened there reads as health.
+Result<void> check_is_known(store::Database& database, const std::optional<std::string>& place) {
+  if (!place) return {};
+  WEFT_TRY(const auto text, store::kept_fabric_file(database));
+  if (text.empty()) return {};
+  WEFT_TRY(const auto kept, files::parse_fabric_file(text, "the fabric that is kept in the database"));
+  if (const auto found = files::find_mute_target(kept.fabric, *place); !found)
+    return pass_on(found, "--link " + *place);
+  return {};
+}
+
 Result<report::WatchHistory> read_history(const po::variables_map& values) {
   const auto file = text_option(values, "db");
   if (!file) return fail(ErrorKind::usage, "--db FILE is missing: the database of 'weft watch'");
@@ -145,6 +161,8 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
                                    .suspicions = values.count("suspicions") != 0};
   WEFT_TRY(history.incidents, store::incidents(opened.database, query));
   WEFT_TRY(history.offences, store::offences(opened.database, query));
+  if (history.incidents.empty() && history.offences.empty())
+    WEFT_TRY_VOID(check_is_known(opened.database, history.place));
   WEFT_TRY_VOID(add_channels(opened.database, history));
   WEFT_TRY_VOID(add_offenders(values, history));
   auto kept = kept_counters(opened.database, "");
@@ -153,13 +171,52 @@ Result<report::WatchHistory> read_history(const po::variables_map& values) {
   return history;
 }
 
+/// The NICs that agents told of; of the host, or of the hosts at the link, asked for.
+Result<report::NicList> read_nic_list(const po::variables_map& values) {
+  const auto file = text_option(values, "db");
+  if (!file) return fail(ErrorKind::usage, "--db FILE is missing: the database of 'weft watch'");
+  for (const char* name : {"rates", "suspicions"})
+    if (values.count(name))
+      return fail(ErrorKind::usage, "--{} is of incidents: leave it out, or --inventory", name);
+  WEFT_TRY(auto opened, store::open_to_read(*file));
+  WEFT_TRY(const auto nics, store::kept_reported_nics(opened.database));
+  report::NicList list{opened.fabric, report::listed_nics(nics)};
+  const auto place = asked_place(values);
+  const auto is_end = [&](const std::string& host) {
+    return place->starts_with(host + "--") || place->ends_with("--" + host);
+  };
+  if (place)
+    std::erase_if(list.nics, [&](const report::ListedNic& one) {
+      return *place != one.nic.host && *place != one.nic.nic && !is_end(one.nic.host);
+    });
+  if (list.nics.empty()) WEFT_TRY_VOID(check_is_known(opened.database, place));
+  return list;
+}
+
+int print_nic_list(const po::variables_map& values, Format format) {
+  const auto list = read_nic_list(values);
+  if (!list) return report(list.error());
+  switch (format) {
+    case Format::table:
+      fmt::print("{}", report::nic_table(*list, terminal_columns()));
+      break;
+    case Format::json:
+      fmt::print("{}", report::nic_json(*list, stamp_now()));
+      break;
+    case Format::csv:
+      fmt::print("{}", report::nic_csv(*list));
+      break;
+  }
+  return kExitHealthy;
+}
+
 constexpr Bytes kMaxDocument{512 << 20};  // of a sweep of 24,576 NICs: 30 MB
 
 /// A document as a page: nothing is read of a database.
 Result<void> write_document_page(const po::variables_map& values) {
   constexpr std::array kFiles{"html"};
   constexpr std::array kRead{"document", "fabric"};
-  for (const char* name : {"db", "link", "rates", "suspicions"})
+  for (const char* name : {"db", "link", "rates", "suspicions", "inventory"})
     if (values.count(name))
       return fail(ErrorKind::usage, "--{} is of a watcher's database: leave it out, or the document", name);
   if (!values.count("html"))
@@ -179,13 +236,16 @@ Result<void> write_document_page(const po::variables_map& values) {
 
 OptionParser report_options() {
   OptionParser parser(
-      "weft report (--db FILE [--since 7d] [--link LINK] [--rates FILE] [-o table|json|csv] | DOCUMENT.json "
+      "weft report (--db FILE [--since 7d] [--link LINK] [--rates FILE] [-o table|json|csv] | "
+      "--db FILE --inventory [--link HOST] [-o table|json|csv] | DOCUMENT.json "
       "--html PAGE.html [--fabric FABRIC.yaml])",
       "What 'weft watch' kept: incidents of the last days, and which cables were at fault, how "
       "often and for how long,\nand whether what was done about them held. Of one link also what was probed "
       "and lost over it. The watcher may "
       "be running. csv has the cables\nalone, one a line with its evidence, for who repairs or "
-      "replaces them.\nWith a document (of any command's -o json or --save) instead: that as a page to look "
+      "replaces them.\nWith --inventory instead: the NICs that standing agents told of, and which of them "
+      "differ from others "
+      "of their kind.\nWith a document (of any command's -o json or --save) instead: that as a page to look "
       "at, one file\nthat opens without a server.",
       kExamples);
   parser.options().add_options()("document", po::value<std::string>()->value_name("FILE"),
@@ -197,12 +257,14 @@ OptionParser report_options() {
       "how far back: 90m, 24h, 7d")("link", po::value<std::string>()->value_name("LINK"),
                                     "of one link (leaf1--spine2), host or switch alone")(
       "suspicions", "also what never got certain")(
+      "inventory",
+      "the NICs that agents told of: driver, firmware, PCIe address, module, agent; csv has a line each")(
       "rates", po::value<std::string>()->value_name("FILE"),
       "of weft plan rates --from: also how likely each cable is one that fails again and again");
   parser.options(Group::output)
       .add_options()("output,o",
                      po::value<std::string>()->value_name("table|json|csv")->default_value("table"),
-                     "table for people, json for programs, csv of cables");
+                     "table for people, json for programs, csv of cables or NICs");
   add_html_option(parser.options(Group::output));
   parser.positional("document", 1);
   parser.either({"document", "fabric", "html"}, {"db"});
@@ -218,12 +280,12 @@ int report_command(const Arguments& arguments) {
     const auto written = write_document_page(*values);
     return written ? kExitHealthy : report(written.error());
   }
-  for (const char* name : {"html", "fabric"})
-    if (values->count(name))
-      return report(
-          {ErrorKind::usage, fmt::format("--{} is of a document: weft report FILE.json --html PAGE", name)});
+  // A fabric may stand in the site's configuration.
+  if (values->count("html"))
+    return report({ErrorKind::usage, "--html is of a document: weft report FILE.json --html PAGE"});
   const auto format = read_format(*values);
   if (!format) return report(format.error());
+  if (values->count("inventory")) return print_nic_list(*values, *format);
   const auto history = read_history(*values);
   if (!history) return report(history.error());
   switch (*format) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
@@ -15,12 +16,14 @@
 #include "cli/repair_advice.hpp"
 #include "cli/stamp.hpp"
 #include "cli/verdict_output.hpp"
+#include "probes/diagnosis/delay/queueing.hpp"
 #include "probes/run/agent_options.hpp"
 #include "probes/session/sweep.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/observation_json.hpp"
 #include "topology/files/path_map_json.hpp"
+#include "topology/findings/pause_times.hpp"
 
 namespace weft::cli {
 namespace {
@@ -35,10 +38,31 @@ bool has_news(const FlowResults& results) {
           std::ranges::any_of(results.flows, [](const FlowResult& flow) { return !flow.qps.empty(); }));
 }
 
+/// Round trips beside flows that share no channel say little one by one, and are as many as the fabric has
+/// channels: some stand for all. Those of a pattern are what is compared.
+constexpr std::size_t kMaxTripsOfLinks = 256;
+
+std::optional<files::QueueingReport> queueing_of(const Fabric& fabric, const session::Sweep& sweep) {
+  const std::span<const LoadedTrip> trips = sweep.loaded_trips();
+  if (trips.empty()) return std::nullopt;
+  const PathTable& paths = sweep.observations().paths;
+  const std::size_t most =
+      sweep.flows().pattern == LoadPattern::links ? std::min(trips.size(), kMaxTripsOfLinks) : trips.size();
+  auto report =
+      files::queueing_report(fabric, paths, trips.first(most), diagnosis::queues_by_channel(paths, trips));
+  report.left_out += trips.size() - most;
+  return report;
+}
+
 files::CounterReport counted(const NicCounterSteps& nic) {
-  files::CounterReport read{nic.device, nic.port, nic.window, {}};
+  files::CounterReport read{nic.device, nic.port, nic.window, {}, nic.load_window};
   for (const auto& [name, step] : nic.steps)
-    if (const auto* grown = std::get_if<Advanced>(&step); grown && grown->by > 0) read.grew[name] = grown->by;
+    // Pauses that took no time are a figure: of devices that count none, nothing is known.
+    if (const auto* grown = std::get_if<Advanced>(&step); grown && (grown->by > 0 || is_pause_time(name)))
+      read.grew[name] = grown->by;
+  for (const auto& [name, step] : nic.load_steps)
+    if (const auto* grown = std::get_if<Advanced>(&step); grown && is_pause_time(name))
+      read.paused[name] = grown->by;
   return read;
 }
 
@@ -98,6 +122,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
   if (counters != nullptr) add_repair_advice(fabric, *counters, document);
   if (has_news(sweep.flows()))
     document.flows = files::flows_report(fabric, sweep.observations().paths, sweep.flows());
+  document.queueing = queueing_of(fabric, sweep);
   progress.clear();
   print_diagnosis(values, document);
   const auto save = [&](const char* option, auto text) -> Result<void> {

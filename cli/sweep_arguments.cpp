@@ -26,6 +26,12 @@ Result<LoadPattern> parse_pattern(const std::string& text) {
   return fail(ErrorKind::usage, "--pattern {}: expected links, incast or all-pairs", text);
 }
 
+Result<plan::LabelChoice> parse_labels(const std::string& text) {
+  if (text == "assigned") return plan::LabelChoice::assigned;
+  if (text == "random") return plan::LabelChoice::random;
+  return fail(ErrorKind::usage, "--labels {}: expected assigned or random", text);
+}
+
 Result<Fraction> parse_confidence(std::string_view text) {
   auto share = parse_percent(text);
   // 0.99 and 99% mean the same: a bare number is a probability.
@@ -119,16 +125,19 @@ Result<Tolerance> read_tolerance(const po::variables_map& values, const StatedTo
 
 void add_sweep_options(po::options_description& options) {
   options.add_options()("load", po::value<std::string>()->value_name("none|light|full"),
-                        "load every link with real-size flows: none, light (a quarter of its rate) or full "
+                        "load every link with real-size flows, and a few small probes beside them: none, "
+                        "light (a quarter of its rate) or full "
                         "(default none on a live fabric, else full)")(
       "pattern", po::value<std::string>()->value_name("links|incast|all-pairs"),
       "which flows load together: links (no two over one channel, every channel in turn), incast (all to "
       "one, "
       "every NIC in turn) or all-pairs (every NIC to another, all in turn; default links)")(
-      "budget", po::value<std::string>()->value_name("TIME"),
-      "time for probes and load together (default 15s)")("confidence",
-                                                         po::value<std::string>()->value_name("P"),
-                                                         "that every path of a pair was seen (default 0.99)")(
+      "labels", po::value<std::string>()->value_name("assigned|random"),
+      "of the flows of incast and all-pairs: assigned so that few share a link, or random, as hashing "
+      "switches leave it (default assigned)")("budget", po::value<std::string>()->value_name("TIME"),
+                                              "time for probes and load together (default 15s)")(
+      "confidence", po::value<std::string>()->value_name("P"),
+      "that every path of a pair was seen (default 0.99)")(
       "answer-rate", po::value<double>()->value_name("N"),
       "hop answers asked of one switch per second (default 100 on a live fabric)")(
       "probe-rate", po::value<double>()->value_name("N"),
@@ -148,6 +157,11 @@ Result<session::SweepOptions> read_sweep_options(const po::variables_map& values
   if (options.load == session::LoadLevel::none && options.pattern != LoadPattern::links)
     return fail(ErrorKind::usage, "--pattern {} loads the fabric: say --load light or --load full",
                 to_string(options.pattern));
+  WEFT_TRY(const auto labels, parse_labels(text_option(values, "labels").value_or("assigned")));
+  options.labels = labels;
+  if (values.count("labels") && options.pattern == LoadPattern::links)
+    return fail(ErrorKind::usage,
+                "--labels is for --pattern incast and all-pairs: of links each flow is alone");
   WEFT_TRY(const auto budget, read_option(values, "budget", parse_duration));
   if (budget) options.budget = *budget;
   if (options.budget < std::chrono::seconds(1) || options.budget > std::chrono::hours(24))

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <thread>
 
+#include "cli/agent_arguments.hpp"
 #include "cli/cluster_arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
@@ -169,22 +170,28 @@ Result<int> watch_infiniband_lab(const po::variables_map& values, const std::opt
 
 int watch_lab(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
               os::ServiceNotifier& service) {
+  const auto agents = read_standing_options(values);
+  if (!agents) return report(agents.error());
   const auto name = values["lab"].as<std::string>();
   const HomeNetwork home;
   const auto claim = lab::claim_lab(name, lab_state_root(), lab::LabUse::watch);
   if (!claim) return report(claim.error());
   const auto lab = run::open_lab_for_run(name, lab_state_root());
   if (!lab) return report(lab.error());
-  if (!guests_of(*lab).empty())
-    return report({ErrorKind::not_supported,
-                   fmt::format("lab '{}' has guests: standing agents probe by raw packets alone", name)});
+  const auto engine =
+      choose_lab_engine(values.count("engine") ? std::optional(agents->engine) : std::nullopt, *lab);
+  if (!engine) return report(engine.error());
   const auto tolerance = read_tolerance(values, lab->settings().tolerate);
   if (!tolerance) return report(tolerance.error());
   auto site = run::lab_site(*lab, {});
   if (!site) return report(site.error());
+  site->agent_options.engine = *engine;
+  site->agent_options.probes = agents->probes;
   auto options = read_watch_options(values, *tolerance, service);
   if (!options) return report(options.error());
   options->answers_per_second = kLabAnswersPerSecond;
+  if (!guests_of(*lab).empty() && values["rate"].defaulted())  // each answers as many as it sends
+    options->limits.packets_per_second = kGuestProbesPerSecond / 2;
   const Interrupt interrupt;
   const Until until(interrupt.token(), limit);
   const std::stop_callback stopping(until.token(), [&] { service.stopping(); });
@@ -242,6 +249,8 @@ Result<std::shared_ptr<mad::Mads>> subnet_of(const po::variables_map& values, fi
 
 int watch_cluster(const po::variables_map& values, const std::optional<Nanoseconds>& limit,
                   os::ServiceNotifier& service) {
+  const auto agents = read_standing_options(values);
+  if (!agents) return report(agents.error());
   auto file = read_live_fabric(values["fabric"].as<std::string>());
   if (!file) return report(file.error());
   const auto mads = subnet_of(values, *file);
@@ -263,6 +272,13 @@ int watch_cluster(const po::variables_map& values, const std::optional<Nanosecon
   if (!cluster) return report(cluster.error());
   auto options = read_watch_options(values, *tolerance, service);
   if (!options) return report(options.error());
+  if (*mads || *credential)
+    if (const auto none = refuse_standing_options(
+            values, *mads ? "an InfiniBand fabric is probed by umad" : "the agents stand already");
+        !none)
+      return report(none.error());
+  cluster->site.agent_options.engine = agents->engine;
+  cluster->site.agent_options.probes = agents->probes;
   if (*mads) {
     cluster->site.agent_options.engine = run::EngineKind::umad;
     options->read_plan = plans_of_subnet(*mads, file->fabric, file->addresses, options->limits);
@@ -293,6 +309,10 @@ Result<void> check_place(const po::variables_map& values) {
   const bool lab = values.count("lab") != 0;
   const bool fabric = values.count("fabric") != 0;
   if (lab && fabric) return fail(ErrorKind::usage, "--lab stands alone: the lab knows its fabric");
+  for (const char* live : {"hosts", "credential", "server"})
+    if (lab && values.count(live))
+      return fail(ErrorKind::usage, "--{} is of a live fabric; all hosts of the lab are watched from here",
+                  live);
   if (!lab && !fabric)
     return fail(ErrorKind::usage,
                 "nothing to watch: give --fabric FABRIC.yaml or --lab=NAME\ntry: weft watch --help");
@@ -317,8 +337,10 @@ OptionParser watch_options() {
       "lab", po::value<std::string>()->implicit_value(kDefaultLabName)->value_name("NAME"),
       "watch this lab (see weft lab)");
   parser.options(Group::how_much)
-      .add_options()("rate", po::value<double>()->value_name("N")->default_value(kUsualRate),
-                     "probes a host sends per second; an InfiniBand lab sends 100 unless it is said here")(
+      .add_options()(
+          "rate", po::value<double>()->value_name("N")->default_value(kUsualRate),
+          "probes a host sends per second; unless it is said here an InfiniBand lab sends 100, a lab of "
+          "guests 125")(
           "close-after", po::value<std::string>()->value_name("TIME"),
           "an incident is closed when clean probes have crossed its place for so long (default: 1m)")(
           "for", po::value<std::string>()->value_name("TIME"), "end after this time (default: when told to)");
@@ -328,9 +350,10 @@ OptionParser watch_options() {
   parser.options(Group::cluster)
       .add_options()("credential", po::value<std::string>()->value_name("FILE"),
                      "agents stand already, at the bus of this file of weft bus init");
+  add_standing_options(parser.options(Group::cluster));
   add_watch_output_options(parser.options(Group::output));
   parser.positional("fabric", 1);
-  parser.either({"lab"}, {"fabric", "hosts"});
+  parser.either({"lab"}, {"fabric", "hosts", "credential", "server"});
   parser.either({"server"}, {"listen"});
   parser.either({"credential"}, {"server", "listen"});
   return parser;
@@ -345,11 +368,15 @@ int watch_command(const Arguments& arguments) {
   if (const auto place = check_place(*values); !place) return report(place.error());
   const auto limit = read_option(*values, "for", parse_duration);
   if (!limit) return report(limit.error());
+  if (*limit && **limit <= Nanoseconds(0))
+    return report({ErrorKind::usage, "--for: expected a time above zero, as in 8h"});
   auto service = service_notifier(1);
   if (!values->count("lab")) return watch_cluster(*values, *limit, service);
   if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
   if (!lab::ib_lab_exists((*values)["lab"].as<std::string>(), ib_lab_root()))
     return watch_lab(*values, *limit, service);
+  if (const auto none = refuse_standing_options(*values, "an InfiniBand fabric is probed by umad"); !none)
+    return report(none.error());
   Arguments words{"watch"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const auto status = watch_infiniband_lab(*values, *limit, words, service);

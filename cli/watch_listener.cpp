@@ -83,7 +83,7 @@ class Outputs : public WatchOutputs {
     const auto report = files::report_of(fabric_, event);
     stdout_.add(to_.json ? stored.text + "\n" : report::event_lines(fabric_, event, terminal_columns()));
     if (to_.events) to_.events->add(stored.text + '\n');
-    if (to_.webhook) to_.webhook->tell(report);
+    if (to_.webhook) to_.webhook->report(report);
   }
   void on_counters(counters::HostPorts own, std::string text) override {
     to_.counters->take(std::move(own), std::move(text));

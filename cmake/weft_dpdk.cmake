@@ -12,7 +12,7 @@ if(DPDK_FOUND)
   endif()
 endif()
 if(DPDK_FOUND)
-  set(WEFT_DPDK_LEFT_OUT dpdk_engine_absent.cpp dpdk_module.cpp)
+  set(WEFT_DPDK_LEFT_OUT dpdk_engine_absent.cpp dpdk_module.cpp dpdk_flow.cpp)
 endif()
 weft_note("${DPDK_FOUND}" "DPDK" "the engine dpdk; libdpdk-dev was not found")
 
@@ -26,12 +26,14 @@ function(weft_dpdk_module)
   set(libraries ${WEFT_DPDK_LIBRARIES})
   list(TRANSFORM drivers REPLACE "(.+)" "${folder}/librte_\\1.a")
   list(TRANSFORM libraries REPLACE "(.+)" "${folder}/librte_\\1.a")
-  add_library(weft_dpdk MODULE ${CMAKE_SOURCE_DIR}/probes/engine/dpdk/dpdk_module.cpp)
+  add_library(weft_dpdk MODULE ${CMAKE_SOURCE_DIR}/probes/engine/dpdk/dpdk_module.cpp
+              ${CMAKE_SOURCE_DIR}/probes/engine/dpdk/dpdk_flow.cpp)
   set_target_properties(weft_dpdk PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} POSITION_INDEPENDENT_CODE ON)
   target_include_directories(weft_dpdk PRIVATE ${CMAKE_SOURCE_DIR})
   target_include_directories(weft_dpdk SYSTEM PRIVATE ${DPDK_INCLUDE_DIRS})
   target_compile_options(weft_dpdk PRIVATE ${DPDK_CFLAGS_OTHER})
+  target_compile_definitions(weft_dpdk PRIVATE ALLOW_EXPERIMENTAL_API)  # rte_eth_read_clock
   target_link_libraries(weft_dpdk PRIVATE -Wl,--whole-archive ${drivers} -Wl,--no-whole-archive -Wl,--start-group
                         ${libraries} -Wl,--end-group numa bsd Threads::Threads ${CMAKE_DL_LIBS})
   target_link_options(weft_dpdk PRIVATE -Wl,--exclude-libs,ALL)  # DPDK's names stay inside

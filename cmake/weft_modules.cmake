@@ -277,7 +277,7 @@ function(weft_all_tests)
       endif()
       # One run of the whole program: its tests share guests that take half a minute to boot.
       add_test(NAME "tests/rdma: queue pairs between guests" COMMAND ${name})
-      set_tests_properties("tests/rdma: queue pairs between guests" PROPERTIES RUN_SERIAL TRUE TIMEOUT 1200 LABELS lab)
+      set_tests_properties("tests/rdma: queue pairs between guests" PROPERTIES RUN_SERIAL TRUE TIMEOUT 1500 LABELS lab)
       continue()
     endif()
     if(folder STREQUAL "tests/lab")

@@ -121,4 +121,30 @@ std::optional<std::string> contradiction_in(const files::DiagnosisDocument& docu
   return std::nullopt;
 }
 
+Result<void> check_host(const Fabric& fabric, const files::HostReport& report, NodeId node) {
+  if (report.nic) {
+    WEFT_TRY(const auto nic, fabric.find_nic(*report.nic));
+    if (fabric.port(nic).node != node)
+      return fail(ErrorKind::invalid_input, "{} is told of as a NIC of {}, and is none", *report.nic,
+                  report.host);
+  }
+  if (!report.ends || report.ends->a.node == report.host || report.ends->b.node == report.host) return {};
+  return fail(ErrorKind::invalid_input, "a cable from {} to {} is told of as one of {}, and is none",
+              report.ends->a.node, report.ends->b.node, report.host);
+}
+
+Result<void> check_group(const Fabric& fabric, const files::GroupReport& report,
+                         const std::vector<ChannelId>& channels) {
+  for (const ChannelId channel : channels) {
+    const auto is_end = [&](const std::string& node) {
+      return node == fabric.name_of(fabric.source_node(channel)) ||
+             node == fabric.name_of(fabric.target_node(channel));
+    };
+    if (!report.nodes.empty() && std::ranges::none_of(report.nodes, is_end))
+      return fail(ErrorKind::invalid_input, "{} is told of as one of {}, and is none",
+                  fabric.name_of(channel), fmt::join(report.nodes, ", "));
+  }
+  return {};
+}
+
 }  // namespace weft::blacklist

@@ -112,18 +112,114 @@ class Witnesses {
 constexpr double kFailedOnce = 0.9;
 constexpr Nanoseconds kMaxRun = std::chrono::hours(24 * 30);  // whatever a document says
 
+/// The channels that are not clean, whatever else is said of them.
+class Suspects {
+ public:
+  explicit Suspects(const Fabric& fabric) : fabric_(fabric), channels_(fabric.channel_count(), false) {}
+
+  const std::vector<bool>& channels() const { return channels_; }
+
+  Result<std::vector<ChannelId>> add(const std::vector<std::string>& names) {
+    std::vector<ChannelId> channels;
+    for (const std::string& name : names) {
+      WEFT_TRY(const auto channel, fabric_.find_channel(name));
+      channels.push_back(channel);
+      channels_[channel.value()] = true;
+    }
+    return channels;
+  }
+  void add(const Subject& subject) {
+    for (const ChannelId channel : channels_of(fabric_, subject)) channels_[channel.value()] = true;
+  }
+  /// What no chosen host sent over nobody can vouch for, and no packet came that way.
+  Result<void> leave_out_of_scope(const files::CoverageReport& coverage) {
+    if (coverage.out_of_scope == 0) return {};
+    std::vector<bool> in_scope(fabric_.channel_count(), false);
+    for (const std::string& name : coverage.in_scope) {
+      WEFT_TRY(const auto channel, fabric_.find_channel(name));
+      in_scope[channel.value()] = true;
+    }
+    for (std::uint32_t i = 0; i < fabric_.channel_count(); ++i)
+      if (!in_scope[i]) channels_[i] = true;
+    return {};
+  }
+
+ private:
+  const Fabric& fabric_;
+  std::vector<bool> channels_;
+};
+
+bool have_same_ends(const files::LinkReference& one, const files::LinkReference& other) {
+  const auto is_same = [](const files::LinkEnd& a, const files::LinkEnd& b) {
+    return a.node == b.node && a.port == b.port;
+  };
+  return (is_same(one.a, other.a) && is_same(one.b, other.b)) ||
+         (is_same(one.a, other.b) && is_same(one.b, other.a));
+}
+
+/// The least of what was estimated, as Fault has it.
+std::optional<double> size_of(Cause cause, const std::optional<Estimate>& estimate) {
+  if (!estimate) return std::nullopt;
+  return cause == Cause::rate || cause == Cause::congestion ? estimate->high : estimate->low;
+}
+
+/// Which run it is of, and what that would have shown.
+Evidence begun_evidence(const files::DiagnosisDocument& document) {
+  Nanoseconds took{};
+  for (const auto& [stage, time] : document.run.timings)
+    took = std::clamp(took + std::clamp(time, Nanoseconds(0), kMaxRun), Nanoseconds(0), kMaxRun);
+  Evidence evidence;
+  evidence.until = document.stamp.generated_at;
+  evidence.from = evidence.until - std::chrono::ceil<std::chrono::seconds>(took);
+  evidence.run = fmt::format("the run of {}", weft::to_string(evidence.until));
+  evidence.shows_loss = document.sensitivity.loss;
+  evidence.shows_rate = document.sensitivity.rate;
+  if (document.sensitivity.delay)
+    evidence.shows_delay = std::chrono::duration<double>(*document.sensitivity.delay).count();
+  if (document.sensitivity.size)
+    evidence.shows_size = static_cast<double>(document.sensitivity.size->count());
+  return evidence;
+}
+
+/// A set of that cause tells of it: as its sum, whatever node the group names beside it, or as one
+/// alternative of several.
+bool is_open(const files::DiagnosisDocument& document, const files::GroupReport& report) {
+  auto its = report.channels;
+  std::ranges::sort(its);
+  files::GroupReport sum = report;
+  sum.nodes.clear();
+  return !its.empty() && std::ranges::any_of(document.sets, [&](const files::SetReport& set) {
+    return set.cause == report.cause &&
+           (files::is_part_of(set, sum) ||
+            std::ranges::any_of(set.alternatives, [&](std::vector<std::string> names) {
+              std::ranges::sort(names);
+              return names == its;
+            }));
+  });
+}
+
+/// Of a run that sent nothing, or does not account for what it lost, nothing is known to be well.
+bool tells_of_all(const files::DiagnosisDocument& document, const Fabric& fabric) {
+  const files::CoverageReport& coverage = document.coverage;
+  return coverage.channels + coverage.out_of_scope == fabric.channel_count() &&
+         coverage.in_scope.size() == (coverage.out_of_scope == 0 ? 0 : coverage.channels) &&
+         coverage.probed + coverage.missing.size() + coverage.thin.size() == coverage.channels &&
+         !document.account.unexplained() && document.fabric_wide.empty() && document.run.sent > 0 &&
+         (document.run.lost == 0 || document.account.lost.all > 0);
+}
+
 class Reader {
  public:
   Reader(const Fabric& fabric, const files::DiagnosisDocument& document)
-      : fabric_(fabric), document_(document), suspected_(fabric.channel_count(), false) {}
+      : fabric_(fabric), document_(document), suspects_(fabric), out_{.evidence = begun_evidence(document)} {}
 
   Result<ReadEvidence> read() && {
-    name_run();
     for (const auto& report : document_.links) WEFT_TRY_VOID(take(report));
     for (const auto& report : document_.hosts) WEFT_TRY_VOID(take(report));
     for (const auto& report : document_.groups) WEFT_TRY_VOID(take(report));
     for (const auto& report : document_.sets) WEFT_TRY_VOID(take(report));
-    for (const auto& channels : document_.ambiguous) WEFT_TRY_VOID(suspect(channels).map([](auto&&) {}));
+    for (const auto& channels : document_.ambiguous)
+      WEFT_TRY_VOID(suspects_.add(channels).map([](auto&&) {}));
     for (const FabricFinding& finding : document_.fabric_wide)
       advise(finding.verdict, "the fabric as a whole: {}", to_string(finding.cause));
     WEFT_TRY_VOID(find_clean());
@@ -131,63 +227,30 @@ class Reader {
   }
 
  private:
-  void name_run() {
-    Nanoseconds took{};
-    for (const auto& [stage, time] : document_.run.timings)
-      took = std::clamp(took + std::clamp(time, Nanoseconds(0), kMaxRun), Nanoseconds(0), kMaxRun);
-    Evidence& evidence = out_.evidence;
-    evidence.until = document_.stamp.generated_at;
-    evidence.from = evidence.until - std::chrono::ceil<std::chrono::seconds>(took);
-    evidence.run = fmt::format("the run of {}", weft::to_string(evidence.until));
-  }
-
   template <class... Parts>
   void advise(Verdict verdict, fmt::format_string<Parts...> form, Parts&&... parts) {
     if (verdict >= Verdict::degraded) out_.advice.push_back(fmt::format(form, std::forward<Parts>(parts)...));
   }
 
-  /// Not clean, whatever else is said of them.
-  Result<std::vector<ChannelId>> suspect(const std::vector<std::string>& names) {
-    std::vector<ChannelId> channels;
-    for (const std::string& name : names) {
-      WEFT_TRY(const auto channel, fabric_.find_channel(name));
-      channels.push_back(channel);
-      suspected_[channel.value()] = true;
-    }
-    return channels;
-  }
-  void suspect(const Subject& subject) {
-    for (const ChannelId channel : channels_of(fabric_, subject)) suspected_[channel.value()] = true;
-  }
-
   /// The run saw it between other ports than the fabric file has: which cable is meant nobody knows.
   bool has_moved(const std::optional<files::LinkReference>& ends, LinkId link, Verdict verdict) {
-    if (!ends) return false;
     const auto its = files::refer_to(fabric_, link);
-    const auto same = [](const files::LinkEnd& one, const files::LinkEnd& other) {
-      return one.node == other.node && one.port == other.port;
-    };
-    if ((same(ends->a, its.a) && same(ends->b, its.b)) || (same(ends->a, its.b) && same(ends->b, its.a)))
-      return false;
-    suspect(Subject(link));
+    if (!ends || have_same_ends(*ends, its)) return false;
+    suspects_.add(Subject(link));
     advise(verdict, "{}: the run saw it between {} port {} and {} port {}, the fabric file has other ends",
            its.name, ends->a.node, ends->a.port.value(), ends->b.node, ends->b.port.value());
     return true;
   }
 
-  void add(Subject subject, Cause cause, Verdict verdict, double confidence,
-           const std::optional<Estimate>& estimate, const std::vector<std::string>& evidence) {
-    suspect(subject);
-    if (verdict < Verdict::degraded) return;
+  void add(Fault fault) {
+    suspects_.add(fault.subject);
+    if (fault.verdict < Verdict::degraded) return;
     // A run that sent nothing has seen nothing of it: another one has to say so too.
-    if (document_.run.sent == 0 && cause != Cause::counter) confidence = std::min(confidence, kFailedOnce);
-    const auto size = estimate
-                          ? std::optional(cause == Cause::rate || cause == Cause::congestion ? estimate->high
-                                                                                             : estimate->low)
-                          : std::nullopt;
-    out_.evidence.faults.push_back({subject, cause, verdict, confidence, evidence, size});
-    if (const Fault& fault = out_.evidence.faults.back(); tells_of_miswiring(fault))
-      advise(verdict, "{}: {}", name_of(fabric_, subject).name, fault.evidence.front());
+    if (document_.run.sent == 0 && fault.cause != Cause::counter)
+      fault.confidence = std::min(fault.confidence, kFailedOnce);
+    if (indicates_miswiring(fault))
+      advise(fault.verdict, "{}: {}", name_of(fabric_, fault.subject).name, fault.evidence.front());
+    out_.evidence.faults.push_back(std::move(fault));
   }
 
   Result<void> take(const files::LinkReport& report) {
@@ -200,35 +263,26 @@ class Reader {
     if (place.channels.empty())
       return fail(ErrorKind::invalid_input, "{} does not leave {}", report.link, *report.from);
     if (has_moved(report.ends, link, report.verdict)) return {};
-    add(*covering(fabric_, place), report.cause, report.verdict, report.confidence, report.estimate,
-        report.evidence);
+    add({*covering(fabric_, place), report.cause, report.verdict, report.confidence, report.evidence,
+         size_of(report.cause, report.estimate)});
     return {};
-  }
-
-  /// What is said of a host beside its name is its own: else which of the two is meant nobody knows.
-  Result<void> check_host(const files::HostReport& report, NodeId node) const {
-    if (report.nic) {
-      WEFT_TRY(const auto nic, fabric_.find_nic(*report.nic));
-      if (fabric_.port(nic).node != node)
-        return fail(ErrorKind::invalid_input, "{} is told of as a NIC of {}, and is none", *report.nic,
-                    report.host);
-    }
-    if (!report.ends || report.ends->a.node == report.host || report.ends->b.node == report.host) return {};
-    return fail(ErrorKind::invalid_input, "a cable from {} to {} is told of as one of {}, and is none",
-                report.ends->a.node, report.ends->b.node, report.host);
   }
 
   Result<void> take(const files::HostReport& report) {
     constexpr double kMeasured = 1.0;  // what a host measured of itself has no probability
     WEFT_TRY(const auto node, fabric_.find_node(report.host));
-    WEFT_TRY_VOID(check_host(report, node));
-    Subject subject = node;
+    WEFT_TRY_VOID(check_host(fabric_, report, node));
+    const Cause cause = report.cause.value_or(Cause::down);
+    Fault fault{node,
+                cause,
+                report.verdict,
+                report.confidence.value_or(report.cause ? kMeasured : kFailedOnce),
+                report.evidence,
+                size_of(cause, report.estimate)};
     // A switch stands here for its cables that lead elsewhere, which is for people; of what else is wrong
     // with it the run names its links or a group.
-    const bool is_miswired = tells_of_miswiring({subject, report.cause.value_or(Cause::down), report.verdict,
-                                                 kMeasured, report.evidence, std::nullopt});
-    if (!fabric_.is_host(node) && !is_miswired) {
-      suspect(subject);
+    if (!fabric_.is_host(node) && !indicates_miswiring(fault)) {
+      suspects_.add(Subject(node));
       advise(report.verdict, "{} is told of as a host, and is none: nothing is done", report.host);
       return {};
     }
@@ -236,66 +290,34 @@ class Reader {
       WEFT_TRY(const auto nic, fabric_.find_nic(*report.nic));
       if (const auto link = fabric_.port(nic).link; link && has_moved(report.ends, *link, report.verdict))
         return {};
-      subject = nic;
+      fault.subject = nic;
     }
-    add(subject, report.cause.value_or(Cause::down), report.verdict,
-        report.confidence.value_or(report.cause ? kMeasured : kFailedOnce), report.estimate, report.evidence);
+    add(std::move(fault));
     return {};
   }
 
   Result<void> take(const files::GroupReport& report) {
-    WEFT_TRY(const auto channels, suspect(report.channels));
-    if (is_open(report)) return {};
-    WEFT_TRY_VOID(check_group(report, channels));
+    WEFT_TRY(const auto channels, suspects_.add(report.channels));
+    if (is_open(document_, report)) return {};
+    WEFT_TRY_VOID(check_group(fabric_, report, channels));
     if (report.nodes.size() == 1) {
       WEFT_TRY(const auto node, fabric_.find_node(report.nodes.front()));
-      add(node, report.cause, report.verdict, report.confidence, std::nullopt, report.evidence);
+      add({node, report.cause, report.verdict, report.confidence, report.evidence, std::nullopt});
       return {};
     }
     if (const auto subject = covering(fabric_, {.channels = channels, .nodes = {}}))
-      add(*subject, report.cause, report.verdict, report.confidence, std::nullopt, report.evidence);
+      add({*subject, report.cause, report.verdict, report.confidence, report.evidence, std::nullopt});
     else
       advise(report.verdict, "{}: {}", fmt::join(report.nodes.empty() ? report.channels : report.nodes, ", "),
              weft::to_string(report.cause));
     return {};
   }
 
-  /// A whole node is taken out of use for its own channels alone.
-  Result<void> check_group(const files::GroupReport& report, const std::vector<ChannelId>& channels) const {
-    for (const ChannelId channel : channels) {
-      const auto is_end = [&](const std::string& node) {
-        return node == fabric_.name_of(fabric_.source_node(channel)) ||
-               node == fabric_.name_of(fabric_.target_node(channel));
-      };
-      if (!report.nodes.empty() && std::ranges::none_of(report.nodes, is_end))
-        return fail(ErrorKind::invalid_input, "{} is told of as one of {}, and is none",
-                    fabric_.name_of(channel), fmt::join(report.nodes, ", "));
-    }
-    return {};
-  }
-
-  /// A set of that cause tells of it: as its sum, whatever node the group names beside it, or as one
-  /// alternative of several.
-  bool is_open(const files::GroupReport& report) const {
-    auto its = report.channels;
-    std::ranges::sort(its);
-    files::GroupReport sum = report;
-    sum.nodes.clear();
-    return !its.empty() && std::ranges::any_of(document_.sets, [&](const files::SetReport& set) {
-      return set.cause == report.cause &&
-             (files::is_told_by(set, sum) ||
-              std::ranges::any_of(set.alternatives, [&](std::vector<std::string> names) {
-                std::ranges::sort(names);
-                return names == its;
-              }));
-    });
-  }
-
   Result<void> take(const files::SetReport& report) {
     IncidentPlace place;
     std::vector<std::string> words;
     for (const auto& names : report.alternatives) {
-      WEFT_TRY(auto channels, suspect(names));
+      WEFT_TRY(auto channels, suspects_.add(names));
       place.alternatives.push_back(std::move(channels));
       words.push_back(fmt::format("{}", fmt::join(names, " and ")));
     }
@@ -303,7 +325,7 @@ class Reader {
     all_named_ = all_named_ && !report.more;
     const auto subject = report.more ? std::nullopt : covering(fabric_, place);
     if (subject)
-      add(*subject, report.cause, report.verdict, report.confidence, std::nullopt, {});
+      add({*subject, report.cause, report.verdict, report.confidence, {}, std::nullopt});
     else
       advise(report.verdict, "one of {}{}: {}; which, is not known", fmt::join(words, ", or "),
              report.more ? ", or others" : "", weft::to_string(report.cause));
@@ -312,63 +334,34 @@ class Reader {
 
   Result<void> find_clean() {
     const files::CoverageReport& coverage = document_.coverage;
+    for (const auto* names : {&coverage.missing, &coverage.thin, &coverage.masked})
+      WEFT_TRY_VOID(suspects_.add(*names).map([](auto&&) {}));
+    if (!all_named_ || !tells_of_all(document_, fabric_)) return {};
+    WEFT_TRY_VOID(suspects_.leave_out_of_scope(coverage));
     Evidence& evidence = out_.evidence;
-    evidence.shows_loss = document_.sensitivity.loss;
-    evidence.shows_rate = document_.sensitivity.rate;
-    if (document_.sensitivity.delay)
-      evidence.shows_delay = std::chrono::duration<double>(*document_.sensitivity.delay).count();
-    if (document_.sensitivity.size)
-      evidence.shows_size = static_cast<double>(document_.sensitivity.size->count());
-    WEFT_TRY_VOID(suspect(coverage.missing).map([](auto&&) {}));
-    WEFT_TRY_VOID(suspect(coverage.thin).map([](auto&&) {}));
-    WEFT_TRY_VOID(suspect(coverage.masked).map([](auto&&) {}));
-    const bool all_told =
-        coverage.channels + coverage.out_of_scope == fabric_.channel_count() &&
-        coverage.in_scope.size() == (coverage.out_of_scope == 0 ? 0 : coverage.channels) &&
-        coverage.probed + coverage.missing.size() + coverage.thin.size() == coverage.channels;
-    const bool all_known =
-        all_named_ && all_told && !document_.account.unexplained() && document_.fabric_wide.empty();
-    // Of a run that sent nothing, or does not account for what it lost, nothing is known to be well.
-    const bool has_seen =
-        document_.run.sent > 0 && (document_.run.lost == 0 || document_.account.lost.all > 0);
-    if (!all_known || !has_seen) return {};
-    WEFT_TRY_VOID(leave_out_of_scope(coverage));
-    const Witnesses witnesses(fabric_, suspected_);
+    const Witnesses witnesses(fabric_, suspects_.channels());
     evidence.clean.resize(fabric_.channel_count());
     for (std::uint32_t i = 0; i < fabric_.channel_count(); ++i)
-      evidence.clean[i] = !suspected_[i] && witnesses.have(Fabric::link_of(ChannelId(i)));
+      evidence.clean[i] = !suspects_.channels()[i] && witnesses.have(Fabric::link_of(ChannelId(i)));
     if (!evidence.shows_rate) return {};
     evidence.loaded = evidence.clean;
     for (const auto* names : {&coverage.unloaded, &coverage.rate_untested}) {
-      WEFT_TRY(const auto channels, suspect(*names));
+      WEFT_TRY(const auto channels, suspects_.add(*names));
       for (const ChannelId channel : channels) evidence.loaded[channel.value()] = false;
     }
     return {};
   }
 
-  /// What no chosen host sent over nobody can vouch for, and no packet came that way.
-  Result<void> leave_out_of_scope(const files::CoverageReport& coverage) {
-    if (coverage.out_of_scope == 0) return {};
-    std::vector<bool> in_scope(fabric_.channel_count(), false);
-    for (const std::string& name : coverage.in_scope) {
-      WEFT_TRY(const auto channel, fabric_.find_channel(name));
-      in_scope[channel.value()] = true;
-    }
-    for (std::uint32_t i = 0; i < fabric_.channel_count(); ++i)
-      if (!in_scope[i]) suspected_[i] = true;
-    return {};
-  }
-
   const Fabric& fabric_;
   const files::DiagnosisDocument& document_;
-  std::vector<bool> suspected_;  // by channel
-  bool all_named_ = true;        // what may be at fault
+  Suspects suspects_;
+  bool all_named_ = true;  // what may be at fault
   ReadEvidence out_;
 };
 
 }  // namespace
 
-bool tells_of_miswiring(const Fault& fault) {
+bool indicates_miswiring(const Fault& fault) {
   return fault.cause == Cause::down && !fault.evidence.empty() &&
          std::ranges::all_of(fault.evidence,
                              [](const std::string& line) { return line.ends_with(kMiswired); });

@@ -22,7 +22,7 @@ struct Fault {
 /// A cable that leads elsewhere than the fabric file says: it carries packets all the same, and what the file
 /// has at its ends may be well. It is for people to mend, and makes no entry. A fault of which anything else
 /// tells too is more than that.
-bool tells_of_miswiring(const Fault& fault);
+bool indicates_miswiring(const Fault& fault);
 
 struct Evidence {
   std::string run;          // two of one name are one

@@ -119,7 +119,7 @@ std::vector<std::string> left_out_of_blacklist(const files::DiagnosisDocument& d
     if (is_fault(finding.verdict))
       out.push_back(fmt::format("the fabric as a whole: {}", told(finding.verdict, finding.cause)));
   for (const files::GroupReport& group : document.groups) {
-    const auto tells = [&](const auto& set) { return files::is_told_by(set, group); };
+    const auto tells = [&](const auto& set) { return files::is_part_of(set, group); };
     if (!is_fault(group.verdict) || std::ranges::any_of(document.sets, tells)) continue;
     const auto what = told(group.verdict, group.cause);
     if (group.nodes.empty())

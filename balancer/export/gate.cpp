@@ -13,7 +13,7 @@ using blacklist::Evidence;
 /// What a fault is for a job on its hosts. A cable that leads elsewhere than the fabric file says carries
 /// packets all the same: the job runs, by ways that are not the planned ones.
 Verdict for_jobs(const blacklist::Fault& fault) {
-  return fault.verdict == Verdict::failed && tells_of_miswiring(fault) ? Verdict::degraded : fault.verdict;
+  return fault.verdict == Verdict::failed && indicates_miswiring(fault) ? Verdict::degraded : fault.verdict;
 }
 
 /// The verdicts of hosts as they are gathered: of each the worst.
@@ -23,10 +23,10 @@ class Verdicts {
 
   void worsen(NodeId host, Verdict verdict, std::string_view text) {
     auto& known = hosts_[host.value()];
-    if (!says_nothing_of(host) && known.verdict >= verdict) return;
+    if (!has_no_verdict_of(host) && known.verdict >= verdict) return;
     known = {.host = fabric_.name_of(host), .verdict = verdict, .text = std::string(text)};
   }
-  bool says_nothing_of(NodeId host) const { return hosts_[host.value()].host.empty(); }
+  bool has_no_verdict_of(NodeId host) const { return hosts_[host.value()].host.empty(); }
   void replace(Verdict verdict, Verdict by, std::string_view why) {
     for (HostVerdict& host : hosts_)
       if (host.verdict == verdict) host = {host.host, by, fmt::format("{}: {}", why, host.text)};
@@ -67,7 +67,7 @@ class DiagnosisReader {
     }
     const auto why = why_none_is_clear(document_, evidence_);
     for (const NodeId host : fabric_.hosts()) {
-      if (!verdicts_.says_nothing_of(host)) continue;
+      if (!verdicts_.has_no_verdict_of(host)) continue;
       if (!why.empty())
         verdicts_.worsen(host, Verdict::unknown, why);
       else
@@ -177,7 +177,7 @@ Gate gate_of(const Fabric& fabric, const blacklist::Ledger& ledger, blacklist::N
              UtcTime now) {
   auto verdicts = listed_hosts(fabric, ledger, nic_action);
   for (const NodeId host : fabric.hosts())
-    if (verdicts.says_nothing_of(host)) verdicts.worsen(host, Verdict::unknown, "not on the blacklist");
+    if (verdicts.has_no_verdict_of(host)) verdicts.worsen(host, Verdict::unknown, "not on the blacklist");
   return {fabric.name(), now, std::move(verdicts).take()};
 }
 

@@ -79,7 +79,7 @@ class Batch {
       work(ledger);
       return Stepped{std::move(ledger), events_};
     }));
-    site_.tell(done.events);
+    site_.add_events(done.events);
     return {};
   }
   UtcTime now() const { return site_.clock().wall; }
@@ -157,9 +157,9 @@ class Batch {
       for (Entry& other : ledger.entries)
         if (other.id != change.entry) close_other(other, change, it_stands ? nullptr : standing);
     if (is_done)
-      return tell(change.act == Act::take ? EventKind::taken_off : EventKind::applied, change, standing);
+      return add_event(change.act == Act::take ? EventKind::taken_off : EventKind::applied, change, standing);
     ++refused_;
-    tell(EventKind::not_applied, change, standing);
+    add_event(EventKind::not_applied, change, standing);
   }
   /// What was ended for its time may have begun something that goes on, and a port may show late that it is
   /// disabled: an intent does no harm, a mark that nobody knows of does.
@@ -179,7 +179,7 @@ class Batch {
       forget(&other, change.target, change.object);
   }
 
-  void tell(EventKind kind, const Change& change, const Standing* standing) {
+  void add_event(EventKind kind, const Change& change, const Standing* standing) {
     std::string text = fmt::format("{} {}: {}", change.target, change.object,
                                    !standing                ? "it is not there any more"
                                    : standing->text.empty() ? "no mark stands there"
@@ -213,7 +213,7 @@ Result<void> respect(const Site& site, Look& look) {
   WEFT_TRY(const auto stepped, site.ledger.change(now.wall, [&](Ledger ledger) -> Result<Stepped> {
     return step(std::move(ledger), site.fabric, site.policy, {}, commands, Mutes(), now);
   }));
-  site.tell(stepped.events);
+  site.add_events(stepped.events);
   plan_anew(site, look, stepped.ledger);
   return {};
 }
@@ -250,7 +250,7 @@ Result<void> settle(const Site& site, std::span<const Plan::Settled> settled) {
     }
     return Stepped{std::move(read), std::move(events)};
   }));
-  site.tell(stepped.events);
+  site.add_events(stepped.events);
   return {};
 }
 

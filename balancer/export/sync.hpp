@@ -19,7 +19,7 @@ struct Site {
   Target& target;
   std::function<blacklist::Now()> clock;
   /// Of each event, as soon as it is in the ledger.
-  std::function<void(const std::vector<blacklist::LedgerEvent>&)> tell;
+  std::function<void(const std::vector<blacklist::LedgerEvent>&)> add_events;
   /// Of each change of a target that may be cut off, before it is made; empty: nobody listens.
   std::function<void(const Change&)> announce{};
   /// Asked right before the target is changed, where others might apply the same ledger; its Error ends the

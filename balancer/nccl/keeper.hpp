@@ -90,7 +90,7 @@ class Keeper {
   void run_moves();
   void run_files();
   void exchange(JobFiles& files, Clock::time_point now);
-  steer::ProcessQps tell() const;
+  steer::ProcessQps process_qps() const;
 
   const VerbsCalls& calls_;
   std::string directory_;

@@ -98,12 +98,12 @@ void Keeper::exchange(JobFiles& files, Clock::time_point now) {
   if (!changed_ && now - told_ < kTell) return;
   told_ = now;
   changed_ = false;
-  const auto process = tell();
+  const auto process = process_qps();
   lock.unlock();
   files.write(process);
 }
 
-steer::ProcessQps Keeper::tell() const {
+steer::ProcessQps Keeper::process_qps() const {
   const auto now = Clock::now();
   steer::ProcessQps process{.pid = static_cast<std::uint32_t>(getpid()),
                             .rank = environment().rank,

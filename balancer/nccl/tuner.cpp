@@ -33,7 +33,7 @@ const SharedTable& shared_table() {
   return *kRead;
 }
 
-void tell(api::Logger logger, std::size_t ranks, std::size_t nodes) {
+void log_shape(api::Logger logger, std::size_t ranks, std::size_t nodes) {
   const SharedTable& shared = shared_table();
   if (logger == nullptr || environment().tuner.empty()) return;
   if (shared.refusal.empty())
@@ -50,7 +50,7 @@ int make_tuner(void** context, std::size_t ranks, std::size_t nodes, api::Logger
   if (context == nullptr) return api::kSuccess;
   *context = nullptr;
   try {
-    tell(logger, ranks, nodes);
+    log_shape(logger, ranks, nodes);
     *context = new steer::CommunicatorTuner(shared_table().table, ranks, nodes);
   } catch (...) {  // no memory: this rank would decide alone, and the job would fail soon after
     return api::kSystemError;

@@ -181,7 +181,7 @@ void Planner::begin(std::string_view doing, std::size_t histories) {
   doing_ = doing, done_ = 0, total_ = histories;
 }
 
-void Planner::tell_one() {
+void Planner::report_one() {
   if (tell_) tell_(doing_, std::min(++done_, total_), total_);
 }
 
@@ -191,7 +191,7 @@ std::vector<History> Planner::drawn(const HistorySource& source, std::size_t cou
   histories.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     histories.push_back(source.draw(i, options));
-    tell_one();
+    report_one();
   }
   return histories;
 }
@@ -203,7 +203,7 @@ std::vector<Outcome> Planner::run_all(const HistorySource& source, const std::ve
   outcomes.reserve(histories.size());
   for (const History& each : histories) {
     outcomes.push_back(simulator.run(each));
-    tell_one();
+    report_one();
   }
   return outcomes;
 }

@@ -32,7 +32,7 @@ class Planner {
   Result<void> check_times(const Job& job) const;
   /// What comes now, of so many histories that are drawn or run.
   void begin(std::string_view doing, std::size_t histories);
-  void tell_one();
+  void report_one();
   std::vector<History> drawn(const HistorySource& source, std::size_t count);
   std::vector<Outcome> run_all(const HistorySource& source, const std::vector<History>& histories,
                                const Job& job);

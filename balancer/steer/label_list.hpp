@@ -62,6 +62,8 @@ inline constexpr std::uint32_t kLabelVersion = 2;
 inline constexpr std::size_t kMaxPairs = 4096;
 inline constexpr std::size_t kMaxLabels = 65'536;  // of all pairs
 inline constexpr std::size_t kLabelHeader = 112;
+/// Of a list that is written: far above what steps of one reach, and below what forged bytes may say.
+inline constexpr std::uint64_t kMaxGeneration = ~std::uint64_t{0} >> 1U;
 inline constexpr std::size_t kMaxLabelBytes = kLabelHeader + kMaxPairs * 48 + kMaxLabels * 4;
 
 /// Errors: invalid_input (more pairs or labels than kMaxPairs, kMaxLabels; a label that its pair cannot

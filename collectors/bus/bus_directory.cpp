@@ -21,13 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 using os::Existing;
+using session::BusAccount;
 
 constexpr unsigned kSecret = 0600;
 constexpr unsigned kOpen = 0644;
 constexpr std::size_t kKeysAtOnce = 4;  // of one name
 constexpr Bytes kMaxAuthority{65'536};
 
-/// Of one host or watcher, for the folder of its sort.
+/// Of one host, watcher or operator, for the folder of its sort.
 struct NewCredential {
   std::string path;  // relative to the directory
   BusFile file;
@@ -47,30 +48,44 @@ Result<std::string> new_key(std::vector<std::string>& keys) {
   return seed;
 }
 
+const char* folder_of(BusAccount account) {
+  switch (account) {
+    case BusAccount::agents:
+      break;
+    case BusAccount::watchers:
+      return kWatcherFolder;
+    case BusAccount::operators:
+      return kOperatorFolder;
+  }
+  return kHostFolder;
+}
+
 /// With a new key, which `member` has from now on.
 Result<NewCredential> issue(const BusPlan& plan, const std::string& authority, const std::string& name,
-                            BusMember& member, bool watcher) {
+                            BusMember& member, BusAccount account) {
   BusFile file{.url = fmt::format("tls://{}:{}", plan.address, plan.port),
                .fabric = plan.fabric,
                .name = name,
                .key = {{}, authority, plan.server_name},
-               .nics = member.nics};
+               .nics = member.nics,
+               .steers = account == BusAccount::operators};
   WEFT_TRY(file.key.seed, new_key(member.keys));
-  if (watcher) {
+  if (account == BusAccount::watchers) {
     file.limits = plan.limits;
     file.runs = BusKey{{}, authority, plan.server_name};
     WEFT_TRY(file.runs->seed, new_key(member.run_keys));
   }
-  return NewCredential{fmt::format("{}/{}.json", watcher ? kWatcherFolder : kHostFolder, name),
-                       std::move(file)};
+  return NewCredential{fmt::format("{}/{}.json", folder_of(account), name), std::move(file)};
 }
 
 /// In `at`. Credentials first: what fails on the way leaves keys that the server does not know, never a
 /// server that knows keys which nobody has.
 Result<void> write_changes(const fs::path& at, const BusPlan& plan, const std::string& config,
                            const std::vector<NewCredential>& credentials, Existing existing) {
-  for (const NewCredential& one : credentials)
+  for (const NewCredential& one : credentials) {
+    if (one.file.steers) mkdir((at / kOperatorFolder).c_str(), 0700);  // most have none: or it is there
     WEFT_TRY_VOID(os::write_whole_file(at / one.path, bus_file_text(one.file), kSecret, existing));
+  }
   WEFT_TRY_VOID(os::write_whole_file(at / kPlanFile, bus_plan_text(plan), kOpen, Existing::replaced));
   return os::write_whole_file(at / kServerConfig, config, kOpen, Existing::replaced);
 }
@@ -93,6 +108,14 @@ Result<void> make_folders(const fs::path& directory) {
   return {};
 }
 
+/// watcher, watcher2, ...
+std::vector<std::string> numbered(std::string_view name, unsigned count) {
+  std::vector<std::string> names;
+  for (unsigned i = 1; i <= count; ++i)
+    names.push_back(i == 1 ? std::string(name) : fmt::format("{}{}", name, i));
+  return names;
+}
+
 Result<BusPlan> plan_of(const BusSpec& spec, const std::string& server_name) {
   WEFT_TRY_VOID(check_bus_name(spec.fabric));
   const auto limits = stream_limits_for(spec.hosts.size());
@@ -104,10 +127,12 @@ Result<BusPlan> plan_of(const BusSpec& spec, const std::string& server_name) {
                .limits = limits,
                .hosts = {},
                .watchers = {}};
-  const auto watchers = watcher_names(spec.watchers);
-  const auto users = session::watch_users(spec.fabric, watchers, spec.hosts);
+  const auto watchers = numbered(session::kWatcher, spec.watchers);
+  const auto operators = numbered(session::kOperator, spec.operators);
+  const auto users = session::watch_users(spec.fabric, watchers, spec.hosts, operators);
   if (!users) return pass_on(users);
   for (const auto& name : watchers) plan.watchers[name];
+  for (const auto& name : operators) plan.operators[name];
   for (const auto& name : spec.hosts) {
     WEFT_TRY_VOID(check_bus_name(name));
     const auto nics = spec.nics.find(name);
@@ -120,9 +145,9 @@ Result<BusPlan> plan_of(const BusSpec& spec, const std::string& server_name) {
 Result<void> make_directory(const fs::path& directory, const fs::path& beside, BusPlan plan,
                             const SiteCertificate& certificate) {
   std::vector<NewCredential> credentials;
-  for (auto* members : {&plan.watchers, &plan.hosts})
-    for (auto& [name, member] : *members) {
-      WEFT_TRY(auto made, issue(plan, certificate.authority, name, member, members == &plan.watchers));
+  for (const auto account : kBusAccounts)
+    for (auto& [name, member] : plan.*members_of(account)) {
+      WEFT_TRY(auto made, issue(plan, certificate.authority, name, member, account));
       credentials.push_back(std::move(made));
     }
   WEFT_TRY(const auto config, server_config_of(plan, directory));
@@ -158,21 +183,14 @@ Result<Standing> open_standing(const fs::path& given) {
   return Standing{directory, std::move(plan), std::move(authority)};
 }
 
-Result<BusMembers*> members_with(BusPlan& plan, const std::string& name) {
-  for (auto* members : {&plan.hosts, &plan.watchers})
-    if (members->contains(name)) return members;
-  return fail(ErrorKind::not_found, "the bus of {} has no host or watcher '{}': {} lists them", plan.fabric,
-              outside_text(name), kPlanFile);
+Result<BusAccount> account_with(const BusPlan& plan, const std::string& name) {
+  for (const auto account : kBusAccounts)
+    if ((plan.*members_of(account)).contains(name)) return account;
+  return fail(ErrorKind::not_found, "the bus of {} has no host, watcher or operator '{}': {} lists them",
+              plan.fabric, outside_text(name), kPlanFile);
 }
 
 }  // namespace
-
-std::vector<std::string> watcher_names(unsigned count) {
-  std::vector<std::string> names;
-  for (unsigned i = 1; i <= count; ++i)
-    names.push_back(i == 1 ? std::string(session::kWatcher) : fmt::format("{}{}", session::kWatcher, i));
-  return names;
-}
 
 Result<void> write_bus_directory(const fs::path& given, const BusSpec& spec) {
   WEFT_TRY(const auto directory, whole_path(given));
@@ -215,7 +233,19 @@ Result<void> add_hosts(const fs::path& given, const std::vector<std::string>& ho
     if (!is_new)
       return fail(ErrorKind::conflict, "{} has a key already: weft bus renew gives it another", host);
     if (const auto own = nics.find(host); own != nics.end()) place->second.nics = own->second;
-    WEFT_TRY(auto made, issue(bus.plan, bus.authority, host, place->second, false));
+    WEFT_TRY(auto made, issue(bus.plan, bus.authority, host, place->second, BusAccount::agents));
+    credentials.push_back(std::move(made));
+  }
+  return change(bus, credentials, Existing::refused);
+}
+
+Result<void> add_operators(const fs::path& given, unsigned count) {
+  WEFT_TRY(auto bus, open_standing(given));
+  std::vector<NewCredential> credentials;
+  for (const std::string& name : numbered(session::kOperator, count)) {
+    const auto [place, is_new] = bus.plan.operators.try_emplace(name);
+    if (!is_new) continue;
+    WEFT_TRY(auto made, issue(bus.plan, bus.authority, name, place->second, BusAccount::operators));
     credentials.push_back(std::move(made));
   }
   return change(bus, credentials, Existing::refused);
@@ -226,13 +256,13 @@ Result<void> renew_keys(const fs::path& given, const std::vector<std::string>& n
   WEFT_TRY(auto bus, open_standing(given));
   std::vector<NewCredential> credentials;
   for (const std::string& name : names) {
-    WEFT_TRY(auto* members, members_with(bus.plan, name));
-    BusMember& member = members->at(name);
+    WEFT_TRY(const auto account, account_with(bus.plan, name));
+    BusMember& member = (bus.plan.*members_of(account)).at(name);
     if (member.keys.size() >= kKeysAtOnce)
       return fail(ErrorKind::conflict, "{} has {} keys: weft bus drop --older takes all but the newest out",
                   name, member.keys.size());
     if (const auto own = nics.find(name); own != nics.end()) member.nics = own->second;
-    WEFT_TRY(auto made, issue(bus.plan, bus.authority, name, member, members == &bus.plan.watchers));
+    WEFT_TRY(auto made, issue(bus.plan, bus.authority, name, member, account));
     credentials.push_back(std::move(made));
   }
   return change(bus, credentials, Existing::replaced);
@@ -241,12 +271,13 @@ Result<void> renew_keys(const fs::path& given, const std::vector<std::string>& n
 Result<void> drop_keys(const fs::path& given, const std::vector<std::string>& names, Dropped what) {
   WEFT_TRY(auto bus, open_standing(given));
   for (const std::string& name : names) {
-    WEFT_TRY(auto* members, members_with(bus.plan, name));
+    WEFT_TRY(const auto account, account_with(bus.plan, name));
+    auto& members = bus.plan.*members_of(account);
     if (what == Dropped::all_keys) {
-      members->erase(name);
+      members.erase(name);
       continue;
     }
-    BusMember& member = members->at(name);
+    BusMember& member = members.at(name);
     for (auto* keys : {&member.keys, &member.run_keys})
       if (!keys->empty()) keys->erase(keys->begin(), keys->end() - 1);
   }
@@ -256,8 +287,9 @@ Result<void> drop_keys(const fs::path& given, const std::vector<std::string>& na
   std::error_code error;
   if (what == Dropped::all_keys)
     for (const std::string& name : names)
-      for (const char* folder : {kHostFolder, kWatcherFolder})
-        fs::remove(bus.directory / folder / (name + ".json"), error);  // of no use now; most are gone
+      for (const auto account : kBusAccounts)
+        fs::remove(bus.directory / folder_of(account) / (name + ".json"),
+                   error);  // of no use now; most are gone
   return {};
 }
 

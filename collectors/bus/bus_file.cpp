@@ -42,6 +42,7 @@ static void members(Io& io, BusFile& m) {
   io("runs", m.runs);
   io("limits", m.limits);
   rarely(io, "nics", m.nics);
+  rarely(io, "steers", m.steers);
 }
 
 namespace {

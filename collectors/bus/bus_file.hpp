@@ -1,5 +1,5 @@
-// The credential file of a standing agent or a watcher: where the bus is, as whom to log in there, and the
-// key for it. A secret: a file that others may read or change is refused.
+// The credential file of a standing agent, a watcher or an operator: where the bus is, as whom to log in
+// there, and the key for it. A secret: a file that others may read or change is refused.
 #pragma once
 
 #include <filesystem>
@@ -17,11 +17,12 @@ namespace weft::bus {
 struct BusFile {
   std::string url;     // tls://ADDRESS:PORT
   std::string fabric;  // its name
-  std::string name;    // a host's, or a watcher's
+  std::string name;    // a host's, a watcher's or an operator's
   BusKey key;
   std::optional<BusKey> runs = std::nullopt;          // of a watcher: by which it coordinates runs of agents
   std::optional<StreamLimits> limits = std::nullopt;  // of a watcher, which makes the streams
   std::vector<IpAddress> nics = {};  // of a host, from which it probes; none: its agent is told
+  bool steers = false;               // of an operator, who may give labels to jobs
   NatsAddress address() const { return {url, key}; }
   NatsAddress address_for_runs() const { return {url, runs.value_or(key)}; }
   friend bool operator==(const BusFile&, const BusFile&) = default;

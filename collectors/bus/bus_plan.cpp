@@ -28,6 +28,7 @@ static void members(Io& io, BusPlan& m) {
   io("events", m.limits.events);
   io("hosts", m.hosts);
   io("watchers", m.watchers);
+  rarely(io, "operators", m.operators);
 }
 
 namespace {
@@ -103,12 +104,25 @@ Result<BusPlan> parse_bus_plan(std::string_view text, std::string_view where) {
   WEFT_TRY_VOID(check_bus_name(plan.fabric));
   WEFT_TRY_VOID(check_members(plan.hosts, false, what));
   WEFT_TRY_VOID(check_members(plan.watchers, true, what));
+  WEFT_TRY_VOID(check_members(plan.operators, false, what));
   constexpr std::string_view kAddress = "0123456789abcdefABCDEF.:[]";
   if (plan.server_name.empty() || !is_harmless(plan.server_name))
     return fail(ErrorKind::invalid_input, "{}: it has no name of the server's certificate", what);
   if (plan.address.empty() || plan.address.find_first_not_of(kAddress) != std::string::npos)
     return fail(ErrorKind::invalid_input, "{}: its address is none", what);
   return plan;
+}
+
+BusMembers BusPlan::*members_of(session::BusAccount account) {
+  switch (account) {
+    case session::BusAccount::agents:
+      break;
+    case session::BusAccount::watchers:
+      return &BusPlan::watchers;
+    case session::BusAccount::operators:
+      return &BusPlan::operators;
+  }
+  return &BusPlan::hosts;
 }
 
 Result<std::string> server_config_of(const BusPlan& plan, const std::filesystem::path& directory) {
@@ -120,10 +134,10 @@ Result<std::string> server_config_of(const BusPlan& plan, const std::filesystem:
       .key_file = directory / kServerKey,
       .users = {},
       .jet_stream = ServerConfig::JetStream{server / "streams", plan.bytes}};
-  WEFT_TRY(const auto users,
-           session::watch_users(plan.fabric, names_of(plan.watchers), names_of(plan.hosts)));
+  WEFT_TRY(const auto users, session::watch_users(plan.fabric, names_of(plan.watchers), names_of(plan.hosts),
+                                                  names_of(plan.operators)));
   for (const session::BusUser& user : users) {
-    const BusMember& member = (user.watcher ? plan.watchers : plan.hosts).at(user.participant);
+    const BusMember& member = (plan.*members_of(user.account)).at(user.participant);
     for (const auto& key : member.keys) config.users.push_back({user, std::nullopt, key});
     for (const auto& key : member.run_keys)
       config.users.push_back({session::coordinator_of_all_runs(), std::nullopt, key});

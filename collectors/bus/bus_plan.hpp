@@ -2,6 +2,7 @@
 // again with each host or key that comes or goes. It holds no secret. Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "collectors/bus/watch_streams.hpp"
+#include "probes/session/bus_permissions.hpp"
 #include "topology/base/ip.hpp"
 #include "topology/base/result.hpp"
 
@@ -24,8 +26,9 @@ inline constexpr const char* kServerCertificate = "server/certificate.pem";
 inline constexpr const char* kServerKey = "server/key.pem";
 inline constexpr const char* kHostFolder = "hosts";
 inline constexpr const char* kWatcherFolder = "watchers";
+inline constexpr const char* kOperatorFolder = "operators";
 
-/// Of a fabric, a host or a watcher; it is also the name of a file. Error: usage.
+/// Of a fabric, a host, a watcher or an operator; it is also the name of a file. Error: usage.
 Result<void> check_bus_name(std::string_view name);
 
 /// One whom the server lets in. Several keys, the newest last: while a new one is carried to its machine.
@@ -46,8 +49,14 @@ struct BusPlan {
   StreamLimits limits;      // of the streams, which the first watcher makes
   BusMembers hosts;
   BusMembers watchers;
+  BusMembers operators = {};  // who may give labels to jobs
   friend bool operator==(const BusPlan&, const BusPlan&) = default;
 };
+
+/// As plan.*members_of(account).
+BusMembers BusPlan::*members_of(session::BusAccount account);
+inline constexpr std::array kBusAccounts{session::BusAccount::agents, session::BusAccount::watchers,
+                                         session::BusAccount::operators};
 
 inline constexpr std::size_t kMaxBusPlan = 32 << 20;  // bytes: 65,536 hosts with several keys each
 

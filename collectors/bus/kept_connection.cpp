@@ -112,25 +112,34 @@ class Session {
     return {};
   }
   Result<void> listen(const NatsAddress& address, const std::vector<Listening>& listening) {
-    for (const Listening& each : listening) {
-      auto gate = std::make_unique<GateShare>(std::make_shared<Gate>(each.heard));
-      natsSubscription* subscription = nullptr;
-      const auto status =
-          natsConnection_Subscribe(&subscription, connection_, each.subject.c_str(), on_message, gate.get());
-      if (status != NATS_OK) return refused_by(address, status);
-      subscriptions_.emplace_back(subscription);
-      gates_.push_back(*gate);
-      natsSubscription_SetOnCompleteCB(subscription, on_last_message, gate.release());
-    }
-    if (const auto status = natsConnection_FlushTimeout(connection_, kConnectTimeoutMs); status != NATS_OK)
-      return refused_by(address, status);
+    for (const Listening& each : listening)
+      if (!each.may_be_refused) WEFT_TRY_VOID(listen(address, each));
+    WEFT_TRY_VOID(flush(address));
     const char* words = nullptr;
     if (natsConnection_GetLastError(connection_, &words) == NATS_NOT_PERMITTED)
       return refused_by(address, NATS_NOT_PERMITTED);
-    return {};
+    for (const Listening& each : listening)
+      if (each.may_be_refused) WEFT_TRY_VOID(listen(address, each));
+    return flush(address);
   }
 
  private:
+  Result<void> listen(const NatsAddress& address, const Listening& to) {
+    auto gate = std::make_unique<GateShare>(std::make_shared<Gate>(to.heard));
+    natsSubscription* subscription = nullptr;
+    const auto status =
+        natsConnection_Subscribe(&subscription, connection_, to.subject.c_str(), on_message, gate.get());
+    if (status != NATS_OK) return refused_by(address, status);
+    subscriptions_.emplace_back(subscription);
+    gates_.push_back(*gate);
+    natsSubscription_SetOnCompleteCB(subscription, on_last_message, gate.release());
+    return {};
+  }
+  Result<void> flush(const NatsAddress& address) {
+    const auto status = natsConnection_FlushTimeout(connection_, kConnectTimeoutMs);
+    return status == NATS_OK ? Result<void>() : refused_by(address, status);
+  }
+
   natsConnection* connection_ = nullptr;
   std::vector<Subscription> subscriptions_;
   std::vector<GateShare> gates_;

@@ -27,6 +27,8 @@ struct BusMessage {
 struct Listening {
   std::string subject;  // may have wildcards
   std::function<void(BusMessage)> heard;
+  /// The server may not let us listen, as one that was set up by an older weft: then nothing is heard there.
+  bool may_be_refused = false;
 };
 
 /// What a message has before its bytes: "Nats-Msg-Id" and the like.

@@ -22,29 +22,45 @@ std::string user_line(const ServerUser& one) {
       quoted(one.user.may.publish), quoted(one.user.may.subscribe));
 }
 
-std::string user_lines(const std::vector<ServerUser>& users, bool watchers) {
+std::string user_lines(const std::vector<ServerUser>& users, session::BusAccount account) {
   std::string lines;
   for (const ServerUser& one : users)
-    if (one.user.watcher == watchers) lines += user_line(one);
+    if (one.user.account == account) lines += user_line(one);
   return lines;
 }
 
+/// Of operators; empty: there is none, and nothing passes.
+std::string operators_account(const std::string& users) {
+  if (users.empty()) return {};
+  return fmt::format(
+      "  OPERATORS: {{\n"
+      "    exports: [ {{ stream: \"weft.labels.>\" }} ]\n"
+      "    imports: [ {{ stream: {{ account: AGENTS, subject: \"weft.labelled.>\" }} }} ]\n"
+      "    users: [\n{}    ]\n  }}\n",
+      users);
+}
+
 std::string accounts(const std::vector<ServerUser>& users) {
+  const auto operators = user_lines(users, session::BusAccount::operators);
   return fmt::format(
       "accounts {{\n"
       "  AGENTS: {{\n"
-      "    exports: [ {{ stream: \"weft.say.>\" }}, {{ stream: \"weft.counters.>\" }} ]\n"
+      "    exports: [ {{ stream: \"weft.say.>\" }}, {{ stream: \"weft.counters.>\" }}{} ]\n"
       "    imports: [ {{ service: {{ account: WATCH, subject: \"weft.obs.>\" }} }},\n"
-      "               {{ stream: {{ account: WATCH, subject: \"weft.plan.>\" }} }} ]\n"
+      "               {{ stream: {{ account: WATCH, subject: \"weft.plan.>\" }} }}{} ]\n"
       "    users: [\n{}    ]\n  }}\n"
       "  WATCH: {{\n"
       "    jetstream: enabled\n"
       "    exports: [ {{ service: \"weft.obs.>\" }}, {{ stream: \"weft.plan.>\" }} ]\n"
       "    imports: [ {{ stream: {{ account: AGENTS, subject: \"weft.say.>\" }} }},\n"
       "               {{ stream: {{ account: AGENTS, subject: \"weft.counters.>\" }} }} ]\n"
-      "    users: [\n{}    ]\n  }}\n"
+      "    users: [\n{}    ]\n  }}\n{}"
       "}}\n",
-      user_lines(users, false), user_lines(users, true));
+      operators.empty() ? "" : ", { stream: \"weft.labelled.>\" }",
+      operators.empty() ? ""
+                        : ",\n               { stream: { account: OPERATORS, subject: \"weft.labels.>\" } }",
+      user_lines(users, session::BusAccount::agents), user_lines(users, session::BusAccount::watchers),
+      operators_account(operators));
 }
 
 }  // namespace
@@ -56,7 +72,7 @@ std::string server_config_text(const ServerConfig& config) {
       config.host, config.port, config.certificate_file, config.key_file, kHandshakeSeconds);
   if (!config.jet_stream)
     return text + fmt::format("authorization {{\n  timeout: {}\n  users: [\n{}  ]\n}}\n",
-                              2 * kHandshakeSeconds, user_lines(config.users, false));
+                              2 * kHandshakeSeconds, user_lines(config.users, session::BusAccount::agents));
   return text +
          fmt::format(
              "authorization {{ timeout: {} }}\n"

@@ -1,8 +1,9 @@
 // The configuration of a nats-server as text: who may say and hear what, and what it keeps. Pure.
 //
-// With JetStream, agents and watchers are in accounts of their own. A client says where the answer to its
-// message goes, and the server does not ask whether it may send there: in one account an agent could have an
-// acknowledgement sent to a subject that purges a stream. Between accounts only what is listed here passes.
+// With JetStream, agents, watchers and operators are in accounts of their own. A client says where the answer
+// to its message goes, and the server does not ask whether it may send there: in one account an agent could
+// have an acknowledgement sent to a subject that purges a stream. Between accounts only what is listed here
+// passes.
 #pragma once
 
 #include <cstdint>

@@ -54,13 +54,15 @@ void note_leaf(const Fabric& fabric, NodeId leaf, BuiltFabric& built) {
 }
 
 /// What a flow may get of its share of all paths, where it wanted what it may on its own: shares are of rates
-/// as built. One that asks for less than its share gets what it asks for.
+/// as built. One that asks for less than its share gets what it asks for, and one that its sender held back
+/// what that put on the wire. (Others offer little because little was planned on a path that they share.)
 double spread_right(const MeasuredRun& run, const MeasuredFlow& flow, double taken, double spread) {
   constexpr double kAsksForLess = 0.6;  // of its share; what is planned is 0.95 of it
   const double unit = run.built->host_rate > 0 ? run.line_rate / run.built->host_rate : 0;
   if (unit > 0 && flow.wanted < kAsksForLess * taken * unit) return std::min(flow.wanted, spread * unit);
   const double right = flow.wanted * spread / taken;
-  return flow.offered ? std::min(right, std::max(*flow.offered, flow.wanted)) : right;
+  const bool is_held_back = flow.offered && flow.sender_stalled;
+  return is_held_back ? std::min(right, std::max(*flow.offered, flow.wanted)) : right;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ constexpr double kMaxLog = 500;               // of an interval: its exponential
 struct Unit {
   double log = 0;
   double grain = 0;
+  double counted = 0;  // as in Value
 };
 
 /// Of one side, a unit for each run or block; absent: the cell is not in it.
@@ -30,7 +31,9 @@ Units blocks_of(const Units& runs) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto& one = runs[2 * i];
     const auto& other = runs[2 * i + 1];
-    if (one && other) blocks[i] = {(one->log + other->log) / 2, std::max(one->grain, other->grain)};
+    if (one && other)
+      blocks[i] = {(one->log + other->log) / 2, std::max(one->grain, other->grain),
+                   (one->counted + other->counted) / 4};
   }
   return blocks;
 }
@@ -47,7 +50,7 @@ Result<CellUnits> units_of(std::span<const Run> runs, Design design) {
                     runs[i].name, value.number);
       while (at != found.end() && at->first < cell) ++at;
       if (at == found.end() || at->first != cell) at = found.try_emplace(at, cell, runs.size());
-      at->second[i] = {std::log(value.number), value.grain};
+      at->second[i] = {std::log(value.number), value.grain, value.counted};
       ++at;
     }
   }
@@ -95,18 +98,21 @@ struct Pairing {
 /// Of blocks only those that both sides have.
 Pairing paired(const Units& a, const Units& b, Design design) {
   Pairing pairing;
-  const auto add = [](const std::optional<Unit>& unit, std::vector<double>& logs, double& grain) {
-    if (!unit) return;
-    logs.push_back(unit->log);
-    grain = std::max(grain, unit->grain);
+  const auto add = [](const Unit& unit, std::vector<double>& logs, double& grain, double& counted) {
+    logs.push_back(unit.log);
+    grain = std::max(grain, unit.grain);
+    counted += unit.counted;
   };
+  Grains& grains = pairing.grains;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     const bool in_a = i < a.size() && a[i];
     const bool in_b = i < b.size() && b[i];
     if (design == Design::blocks && in_a != in_b) continue;
-    if (in_a) add(a[i], pairing.a, pairing.grains.a);
-    if (in_b) add(b[i], pairing.b, pairing.grains.b);
+    if (in_a) add(*a[i], pairing.a, grains.a, grains.counted_a);
+    if (in_b) add(*b[i], pairing.b, grains.b, grains.counted_b);
   }
+  grains.counted_a /= static_cast<double>(std::max<std::size_t>(pairing.a.size(), 1));
+  grains.counted_b /= static_cast<double>(std::max<std::size_t>(pairing.b.size(), 1));
   return pairing;
 }
 
@@ -208,13 +214,13 @@ void decide(std::vector<Tested>& cells, const Settings& settings) {
   const auto adjusted = holm(p_values);
   const double level = settings.level();
   const Levels levels{level, level / static_cast<double>(std::max<std::size_t>(adjusted.size(), 1))};
-  const double log_margin = std::log1p(settings.margin);
   auto p = adjusted.begin();
   for (auto& [result, effect] : cells) {
     const std::size_t units = std::min(result.a.units, result.b.units);
+    const double margin = settings.margin_of(result.cell.metric), log_margin = std::log1p(margin);
     if (!effect) {
       if (units < kMinUnits) result.needed = kMinUnits - units;
-      if (units >= kMinUnits && settings.design == Design::blocks) decide_exactly(result, settings.margin);
+      if (units >= kMinUnits && settings.design == Design::blocks) decide_exactly(result, margin);
       continue;
     }
     const double half = std::min(half_width(*effect, level), kMaxLog);
@@ -264,6 +270,33 @@ std::vector<std::string> remarks_on(std::span<const Run> a, std::span<const Run>
 }
 
 }  // namespace
+
+std::string_view to_string(Metric metric) {
+  switch (metric) {
+    case Metric::time:
+      return "time";
+    case Metric::bandwidth:
+      return "bandwidth";
+    case Metric::arrived:
+      return "arrived";
+    case Metric::ways:
+      return "ways";
+  }
+  return "";
+}
+
+std::string_view unit_of(Metric metric) {
+  switch (metric) {
+    case Metric::time:
+      return "s";
+    case Metric::bandwidth:
+      return "bit/s";
+    case Metric::arrived:
+    case Metric::ways:
+      return "1";
+  }
+  return "";
+}
 
 std::string_view to_string(Decision decision) {
   switch (decision) {

@@ -7,6 +7,7 @@
 // is without their daily cycle (daily_cycle.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -59,6 +60,10 @@ struct CellResult {
   bool proven() const { return test && test->p < kLevel; }
 };
 
+/// A difference of what arrives that does not matter, where the margin of all else is wider: from a loss of
+/// 1e-3 on go-back-N transports lose goodput (Mittal et al., SIGCOMM 2018, figure 9).
+inline constexpr double kArrivedMargin = 0.001;
+
 /// How much better the better side is: 0.05 is 5 %, whichever side it is.
 double advantage(double ratio);
 /// 'A' or 'B'.
@@ -69,6 +74,9 @@ struct Settings {
   Design design = Design::runs;
   std::size_t looks = 1;  // planned, of which this is one: each test and interval has its share of the level
   double level() const { return kLevel / static_cast<double>(looks); }
+  double margin_of(Metric metric) const {
+    return metric == Metric::arrived ? std::min(margin, kArrivedMargin) : margin;
+  }
 };
 
 /// What one side should have measured and did not.

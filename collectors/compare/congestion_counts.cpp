@@ -59,7 +59,7 @@ std::vector<CongestionCount> congestion_counts(std::span<const MeasuredRun> a,
 }
 
 std::vector<std::string> not_told(std::span<const MeasuredRun> a, std::span<const MeasuredRun> b) {
-  if (a.empty() || b.empty()) return {};
+  if (a.empty() || b.empty() || a.front().is_probes_alone) return {};  // see impossible_things
   std::vector<std::string> told;
   const auto lacks = [&](auto has, const char* what) {
     const bool in_a = std::ranges::any_of(a, has), in_b = std::ranges::any_of(b, has);
@@ -68,8 +68,13 @@ std::vector<std::string> not_told(std::span<const MeasuredRun> a, std::span<cons
   lacks([](const MeasuredRun& run) { return !run.flows.empty(); },
         "nothing was loaded, so collisions, rates and what hosts hold back are not told (--each load=light)");
   lacks([](const MeasuredRun& run) { return !run.trips.empty(); }, "no round trips, so delays are not told");
+  lacks([](const MeasuredRun& run) { return !run.loaded.empty(); },
+        "no round trips beside the load (queue pairs send none), so queueing is not told");
   lacks([](const MeasuredRun& run) { return run.counted_nics > 0; },
-        "no counters of NICs (only queue pairs read them), so pauses and marks are not told");
+        "no counters of NICs (virtual ones have none), so pauses and marks are not told");
+  if (read_counters(a) || read_counters(b))
+    lacks(has_pause_times,
+          "how long pauses last is not reported (NICs of mlx5 count it), so they have no share");
   lacks([](const MeasuredRun& run) { return run.has_host_delays; },
         "no timestamps of NICs, so hosts and their own cables are one layer");
   lacks([](const MeasuredRun& run) { return run.built != nullptr; },

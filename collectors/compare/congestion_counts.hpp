@@ -3,13 +3,26 @@
 // tell, for its runs do not. Pure.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectors/compare/measured_run.hpp"
 
 namespace weft::compare {
+
+/// Of those that devices have (hw_counters of mlx5, bnxt_re, irdma; counters of InfiniBand): marks, notices
+/// of congestion, waiting for credits, packets out of order.
+inline constexpr std::array<std::string_view, 13> kCongestionCounters{
+    "np_cnp_sent",     "np_ecn_marked_roce_packets",
+    "rp_cnp_handled",  "rp_cnp_ignored",
+    "out_of_sequence", "rx_cnp_pkts",
+    "tx_cnp_pkts",     "rx_ecn_marked_pkts",
+    "oos_drop_count",  "cnpSent",
+    "cnpHandled",      "RxECNMrkd",
+    "port_xmit_wait"};
 
 struct CongestionCount {
   std::string counter;   // np_cnp_sent

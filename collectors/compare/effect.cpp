@@ -31,7 +31,8 @@ double variance(std::span<const double> values) {
 Effect block_effect(std::span<const double> log_ratios, Grains grains) {
   const auto n = static_cast<double>(log_ratios.size());
   const double spread =
-      std::max(variance(log_ratios), variance_of_grain(grains.a) + variance_of_grain(grains.b));
+      std::max({variance(log_ratios), variance_of_grain(grains.a) + variance_of_grain(grains.b),
+                grains.counted_a + grains.counted_b});
   return {.log_ratio = mean(log_ratios),
           .error = std::sqrt(spread / n),
           .freedom = n - 1,
@@ -43,8 +44,8 @@ Effect block_effect(std::span<const double> log_ratios, Grains grains) {
 Effect welch_effect(std::span<const double> log_a, std::span<const double> log_b, Grains grains) {
   const auto n_a = static_cast<double>(log_a.size());
   const auto n_b = static_cast<double>(log_b.size());
-  const double spread_a = std::max(variance(log_a), variance_of_grain(grains.a));
-  const double spread_b = std::max(variance(log_b), variance_of_grain(grains.b));
+  const double spread_a = std::max({variance(log_a), variance_of_grain(grains.a), grains.counted_a});
+  const double spread_b = std::max({variance(log_b), variance_of_grain(grains.b), grains.counted_b});
   const double of_a = spread_a / n_a;
   const double of_b = spread_b / n_b;
   const double sum = of_a + of_b;

@@ -24,6 +24,9 @@ struct Effect {
 struct Grains {
   double a = 0;
   double b = 0;
+  /// The variance of a unit of each side at least, as counting its packets gives it; 0: nothing was counted.
+  double counted_a = 0;
+  double counted_b = 0;
 };
 
 /// Of blocks: each value is log(B/A) of one. At least two values.

@@ -11,6 +11,8 @@
 #include "collectors/compare/built_fabric.hpp"
 #include "collectors/compare/cell_models.hpp"
 #include "collectors/compare/effect.hpp"
+#include "topology/base/readable.hpp"
+#include "topology/base/statistics.hpp"
 
 namespace weft::compare {
 namespace {
@@ -59,13 +61,20 @@ void add_spread(const MeasuredRun& a, const MeasuredRun& b, Models& models) {
 Models models_of(const MeasuredRun& a, const MeasuredRun& b) {
   Models models;
   const auto add = [](Model& into, Model more) { into.merge(more); };
+  const bool with_pauses = has_pause_times(a) && has_pause_times(b);
+  const auto all_of = [&](const MeasuredRun& run) {
+    FlowParts parts = FlowParts::all_of(run);
+    if (!with_pauses) parts.pauses = nullptr;
+    return parts;
+  };
   const auto flows = [&](auto FlowParts::*layer) {
-    FlowParts parts = FlowParts::all_of(b);
+    FlowParts parts = all_of(b);
     parts.*layer = &a;
     return model_flows(parts);
   };
-  models.b = model_flows(FlowParts::all_of(b));
-  models.a = model_flows(FlowParts::all_of(a));
+  models.b = model_flows(all_of(b));
+  models.a = model_flows(all_of(a));
+  if (with_pauses) models.replaced[Layer::pauses] = flows(&FlowParts::pauses);
   models.replaced[Layer::hosts] = flows(&FlowParts::hosts);
   models.replaced[Layer::cables] = flows(&FlowParts::cables);
   models.replaced[Layer::traffic] = flows(&FlowParts::traffic);
@@ -74,10 +83,20 @@ Models models_of(const MeasuredRun& a, const MeasuredRun& b) {
   models.replaced[Layer::line_rate] = flows(&FlowParts::line_rate);
   add_spread(a, b, models);
   add(models.b, trip_cells(b, medians_of(b)));
-  add(models.a, model_trips(b, {&a, &a, &a}));
-  add(models.replaced[Layer::hosts], model_trips(b, {&a, &b, &b}));
-  add(models.replaced[Layer::cables], model_trips(b, {&b, &a, &b}));
-  add(models.replaced[Layer::hops], model_trips(b, {&b, &b, &a}));
+  add(models.b, loaded_cells(b, loaded_medians_of(b)));
+  add(models.a, model_trips(b, TripParts::all_of(a)));
+  add(models.a, model_loaded(b, TripParts::all_of(a)));
+  for (const auto& [layer, part] :
+       {std::pair(Layer::hosts, &TripParts::hosts), std::pair(Layer::cables, &TripParts::cables),
+        std::pair(Layer::hops, &TripParts::hops), std::pair(Layer::queueing, &TripParts::queues)}) {
+    TripParts parts = TripParts::all_of(b);
+    parts.*part = &a;
+    if (layer != Layer::queueing) add(models.replaced[layer], model_trips(b, parts));
+    add(models.replaced[layer], model_loaded(b, parts));
+  }
+  add(models.b, model_probes(b, b));
+  add(models.a, model_probes(b, a));
+  add(models.replaced[Layer::losses], model_probes(b, a));
   return models;
 }
 
@@ -169,6 +188,49 @@ Reasons reasons_for(const Cell& cell, std::span<const Gone> all, double level) {
   return reasons;
 }
 
+/// Where packets of a side waited longest under load, in at least half of its runs; by the median.
+std::vector<std::string> queued_places(char side, std::span<const MeasuredRun> runs) {
+  constexpr std::size_t kMost = 3;
+  std::map<std::string, std::vector<double>> waits;
+  for (const MeasuredRun& run : runs)
+    for (const QueuedPlace& queue : run.queues) waits[queue.place].push_back(queue.wait);
+  std::vector<std::pair<double, std::string>> longest;
+  for (auto& [place, all] : waits)
+    if (2 * all.size() >= runs.size()) longest.emplace_back(median(all), place);
+  std::ranges::sort(longest, std::greater());
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < std::min(longest.size(), kMost); ++i)
+    places.push_back(fmt::format("{}: {} ({} in queues)", side, longest[i].second,
+                                 readable(Nanoseconds(std::llround(longest[i].first * 1e9)))));
+  return places;
+}
+
+/// The cables of hosts that stood longest under load, in at least half of the runs; by the median.
+std::vector<std::string> paused_places(char side, std::span<const MeasuredRun> runs) {
+  constexpr std::size_t kMost = 3;
+  constexpr double kMinShare = 0.01;  // of the load
+  std::map<std::pair<std::string, bool>, std::vector<double>> all;
+  for (const MeasuredRun& run : runs) {
+    if (!has_pause_times(run)) continue;
+    for (const auto& [nic, paused] : run.paused) {
+      if (paused.sending > 0) all[{nic, true}].push_back(paused.sending);
+      if (paused.receiving > 0) all[{nic, false}].push_back(paused.receiving);
+    }
+  }
+  std::vector<std::pair<double, std::string>> longest;
+  for (auto& [key, shares] : all) {
+    const double share = median(shares);
+    if (2 * shares.size() < runs.size() || share < kMinShare) continue;
+    longest.emplace_back(
+        share, fmt::format("{}: {} ({} {:.0f} % of the load)", side, key.first,
+                           key.second ? "its switch stopped it" : "it stopped its switch", share * 100));
+  }
+  std::ranges::sort(longest, std::greater());
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < std::min(longest.size(), kMost); ++i) places.push_back(longest[i].second);
+  return places;
+}
+
 }  // namespace
 
 std::string_view to_string(Layer layer) {
@@ -189,6 +251,10 @@ std::string_view to_string(Layer layer) {
       return "line rate";
     case Layer::hops:
       return "hops";
+    case Layer::queueing:
+      return "queueing";
+    case Layer::pauses:
+      return "pauses";
   }
   return "";
 }
@@ -239,6 +305,11 @@ std::vector<Reasons> reasons_of(std::span<const MeasuredRun> a, std::span<const 
     for (const NamedPlace& place : named_places(runs))
       places.emplace_back(layer_of(place),
                           fmt::format("{}: {} ({})", side, place.place, to_string(place.cause)));
+  for (const auto& [side, runs] : {std::pair('A', a), std::pair('B', b)}) {
+    for (std::string& place : queued_places(side, runs))
+      places.emplace_back(Layer::queueing, std::move(place));
+    for (std::string& place : paused_places(side, runs)) places.emplace_back(Layer::pauses, std::move(place));
+  }
   if (pairs > 0 && a[0].built && b[0].built && a[0].built->oversubscription != b[0].built->oversubscription)
     for (const auto& [side, run] : {std::pair('A', &a[0]), std::pair('B', &b[0])})
       if (!run->built->widest_leaf.empty())
@@ -288,6 +359,17 @@ std::string advice_of(Layer layer, char worse_side) {
       return fmt::format(
           "each hop of {} takes longer: compare models, modes (cut-through) and FEC "
           "of its switches",
+          worse_side);
+    case Layer::queueing:
+      return fmt::format(
+          "packets of {} wait longer in queues under load: see where (weft sweep), spread the flows (weft "
+          "balance), or mark earlier (ECN)",
+          worse_side);
+    case Layer::pauses:
+      return fmt::format(
+          "pause frames stop cables of hosts of {}: see who began (weft counters pauses), hosts that take "
+          "too "
+          "little first (weft doctor), then where flows meet",
           worse_side);
   }
   return "";

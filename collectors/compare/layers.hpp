@@ -4,9 +4,11 @@
 //
 // The models. A flow gets what it wants, times the least share that a channel of its path has for all that
 // want to cross it, times what the channels on its way do not lose. A round trip is a part of the hosts and
-// their cables, a part of each further hop, delays of channels that the diagnosis named, and a rest.
-// Where both fabrics are known, what goes with the paths of the flows is parted: what would go if the flows
-// of both were spread evenly over what the fabrics are built for is oversubscription, the rest collisions.
+// their cables, a part of each further hop, delays of channels that the diagnosis named, and a rest. One
+// under load is, besides, what it waits in queues: what it takes more than the same ways took before the
+// load. Where both fabrics are known, what goes with the paths of the flows is parted: what would go if the
+// flows of both were spread evenly over what the fabrics are built for is oversubscription, the rest
+// collisions.
 #pragma once
 
 #include <optional>
@@ -30,6 +32,8 @@ enum class Layer {
   oversubscription,  // fewer or slower cables between switches for as many flows: no fault
   line_rate,         // what the senders' cables are built for: no fault
   hops,              // what each further hop takes
+  queueing,          // what packets wait in queues under load, beyond idle
+  pauses,            // how long pause frames stopped cables of hosts, where nothing else explains it
 };
 std::string_view to_string(Layer layer);
 

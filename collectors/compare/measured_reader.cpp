@@ -1,9 +1,10 @@
 // Reads what a sweep wrote: its document and its observation lines.
-#include <array>
 #include <map>
 #include <unordered_map>
 
+#include "collectors/compare/congestion_counts.hpp"
 #include "collectors/compare/measured_run.hpp"
+#include "collectors/compare/pause_times.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/files/json_view.hpp"
 
@@ -15,21 +16,14 @@ using files::JsonView;
 constexpr std::size_t kMaxRows = 2'000'000;      // flows and round trips of a run
 constexpr std::size_t kMaxPath = 64;             // channels; fabrics have 12 at most
 constexpr std::size_t kMaxChannels = 1'000'000;  // of a run
-/// Of those that devices have (hw_counters of mlx5, bnxt_re, irdma; counters of InfiniBand): marks, notices
-/// of congestion, waiting for credits, packets out of order.
-constexpr std::array<std::string_view, 13> kCongestionCounters{
-    "np_cnp_sent",     "np_ecn_marked_roce_packets",
-    "rp_cnp_handled",  "rp_cnp_ignored",
-    "out_of_sequence", "rx_cnp_pkts",
-    "tx_cnp_pkts",     "rx_ecn_marked_pkts",
-    "oos_drop_count",  "cnpSent",
-    "cnpHandled",      "RxECNMrkd",
-    "port_xmit_wait"};
-constexpr std::size_t kMaxLine = 1 << 20;  // as ObservationReader takes it
+constexpr std::size_t kMaxLine = 1 << 20;        // as ObservationReader takes it
 
 class Reader {
  public:
-  explicit Reader(std::string name) { run_.name = std::move(name); }
+  Reader(std::string name, bool probes_alone) {
+    run_.name = std::move(name);
+    run_.is_probes_alone = probes_alone;
+  }
 
   Result<void> take_document(std::string_view text) {
     WEFT_TRY(const auto document, files::parse_diagnosis(text, run_.name));
@@ -37,14 +31,25 @@ class Reader {
     run_.lost = document.run.lost;
     for (const files::LinkReport& link : document.links) take_link(link);
     for (const files::HostReport& host : document.hosts) take_host(host);
-    for (const files::SetReport& set : document.sets) take_set(set);
+    for (const files::SetReport& set : document.sets) take_several(files::channels_of(set), set.cause);
+    for (const files::GroupReport& group : document.groups) {
+      if (std::ranges::any_of(document.sets, [&](const auto& set) { return is_part_of(set, group); }))
+        continue;
+      if (group.nodes.empty())
+        take_several(group.channels, group.cause);
+      else
+        take_several(group.nodes, group.cause, "");
+    }
+    for (const files::NotTestedReport& nic : document.coverage.not_tested)
+      answers_.try_emplace(nic.nic.value_or(nic.host));
     WEFT_TRY(const auto json, files::parse_json(text, run_.name));
     const JsonView root(json, run_.name);
     if (const auto nics = root.find("nics")) {
       WEFT_TRY(const auto count, nics->size());
       for (std::size_t i = 0; i < count; ++i) WEFT_TRY_VOID(take_nic(nics->at(i)));
     }
-    if (const auto flows = root.find("flows")) return take_flows(*flows);
+    if (const auto flows = root.find("flows")) WEFT_TRY_VOID(take_flows(*flows));
+    if (const auto queueing = root.find("queueing")) return take_queueing(*queueing);
     return {};
   }
 
@@ -66,6 +71,9 @@ class Reader {
   MeasuredRun finish() && {
     for (auto& [key, at] : trips_)
       for (const std::size_t i : at) run_.trips[i].packets = packets_[key];
+    if (!run_.is_probes_alone) return std::move(run_);
+    run_.nics_asked = answers_.size();
+    for (const auto& [nic, answers] : answers_) run_.nics_reached += answers;
     return std::move(run_);
   }
 
@@ -100,17 +108,17 @@ class Reader {
   }
   void take_host(const files::HostReport& host) {
     if (!host.cause) return;
+    if (*host.cause == Cause::down) answers_.try_emplace(host.nic.value_or(host.host));
     Culprit culprit{
         .place = host.nic.value_or(host.host), .cause = *host.cause, .is_host = true, .channels = {}};
     if (host.estimate) culprit.value = host.estimate->value;
     if (host.ends) culprit.channels = channels_of(host.ends->name, host.from);
     run_.culprits.push_back(std::move(culprit));
   }
-  /// One of several, and nobody knows which: named, without channels.
-  void take_set(const files::SetReport& set) {
-    run_.culprits.push_back({.place = fmt::format("one of {}", fmt::join(files::channels_of(set), ", ")),
-                             .cause = set.cause,
-                             .channels = {}});
+  /// Without channels: nobody knows which of them it is.
+  void take_several(const std::vector<std::string>& names, Cause cause, const char* which = "one of ") {
+    run_.culprits.push_back(
+        {.place = fmt::format("{}{}", which, fmt::join(names, ", ")), .cause = cause, .channels = {}});
   }
 
   /// What its device counted of congestion, and whether its timestamps told of the host.
@@ -128,6 +136,14 @@ class Reader {
         WEFT_TRY(const auto count, counter->count<std::uint64_t>());
         run_.grew_a_second[std::string(name)] += static_cast<double>(count) / seconds;
       }
+    const auto load = counters->find("load");
+    if (!load) return {};
+    WEFT_TRY(const auto paused, read_pauses(*load));
+    if (!paused) return {};
+    ++run_.timed_nics;
+    WEFT_TRY(const JsonView name, nic.need("nic"));
+    WEFT_TRY(const auto text, name.text());
+    if (paused->sending > 0 || paused->receiving > 0) run_.paused[std::string(text)] = *paused;
     return {};
   }
 
@@ -188,15 +204,75 @@ class Reader {
   /// Of other kinds of rows nothing is needed.
   Result<void> take_line(const JsonView& view) {
     if (const auto load = view.find("load")) return take_load(view, *load);
-    const auto path = view.find("path");
-    const auto sent = view.find("sent");
-    if (!path || !sent || !path->size()) return {};  // a set of paths is no array of names
+    const auto path = view.find("path"), sent = view.find("sent");
+    if (!sent) return {};
     WEFT_TRY(const auto packets, sent->count<std::uint64_t>());
     const std::string key = row_key(view);
+    if (run_.is_probes_alone && packets > 0) WEFT_TRY_VOID(take_probes(view, packets, key));
+    if (!path || !path->size()) return {};  // a set of paths is no array of names
     packets_[key] = std::max(packets_[key], packets);
     const auto rtt = view.find("rtt_us");
     if (!rtt) return {};
-    return take_trip(view, *path, *rtt, key);
+    return take_trip(view, *rtt, key);
+  }
+
+  static Result<std::uint64_t> count_or_zero(const JsonView& view, std::string_view key) {
+    const auto member = view.find(key);
+    return member ? member->count<std::uint64_t>() : Result<std::uint64_t>(0);
+  }
+
+  /// What arrived whole of these packets; of all rows of one label and way together. What came damaged a NIC
+  /// drops.
+  Result<void> take_probes(const JsonView& view, std::uint64_t sent, const std::string& key) {
+    constexpr std::uint64_t kMaxPackets = 1'000'000'000'000'000;  // as ObservationReader takes them
+    WEFT_TRY(const JsonView member, view.need("lost"));
+    WEFT_TRY(std::uint64_t lost, member.count<std::uint64_t>());
+    WEFT_TRY(const std::uint64_t excused, count_or_zero(view, "excused"));
+    WEFT_TRY(const std::uint64_t corrupt, count_or_zero(view, "corrupt"));
+    if (sent > kMaxPackets || lost > sent || excused > lost || corrupt > sent - lost)
+      return member.error("{} lost ({} excused) and {} corrupt of {} sent", lost, excused, corrupt, sent);
+    sent -= excused, lost = lost - excused + corrupt;
+    for (const char* end : {"src", "dst"})
+      if (const auto nic = view.find(end)) {
+        WEFT_TRY(const auto name, nic->text());
+        bool& answers = answers_[std::string(name)];
+        answers = answers || lost < sent;
+      }
+    if (sent == 0) return {};
+    const bool has_back = view.find("back") || view.find("backs");
+    const auto [at, is_new] = probed_.try_emplace(key + (has_back ? "back" : ""), run_.probed.size());
+    if (is_new) {
+      WEFT_TRY_VOID(count_row());
+      ProbedPath probed;
+      if (const auto paths = view.find("paths"); paths && paths->size().value_or(0) > 0) {
+        WEFT_TRY(probed.hops, paths->at(0).size());  // nobody knows which of them: no channel is named
+      }
+      WEFT_TRY_VOID(take_way(view, probed));
+      if (has_back) probed.hops = 0;
+      run_.probed.push_back(std::move(probed));
+    }
+    ProbedPath& known = run_.probed[at->second];
+    if (known.sent + sent > kMaxPackets) return member.error("more than {} packets of a path", kMaxPackets);
+    known.sent += sent, known.lost += lost;
+    return {};
+  }
+
+  /// Path, there and back, and size of a packet.
+  template <class Way>
+  Result<void> take_way(const JsonView& view, Way& into) {
+    if (const auto path = view.find("path")) {
+      WEFT_TRY(into.path, path_of(*path));
+      into.hops = into.path.size();
+    }
+    if (const auto back = view.find("back")) {
+      WEFT_TRY(const ChannelPath way, path_of(*back));
+      into.path.insert(into.path.end(), way.begin(), way.end());
+    }
+    if (const auto bytes = view.find("bytes")) {
+      WEFT_TRY(const auto size, bytes->count<std::uint32_t>());
+      into.size = Bytes(size);
+    }
+    return {};
   }
 
   /// What the sender of a flow of the document offered: rows and flows have round and path in common.
@@ -205,10 +281,11 @@ class Reader {
       WEFT_TRY(const double rate, rate_of(load, "line_rate"));
       run_.line_rate = std::max(run_.line_rate, rate);
     }
-    const auto path = view.find("path");
-    if (!path || !path->size() || !load.find("round") || !load.find("offered")) return {};
+    if (!load.find("round")) return {};
     WEFT_TRY(const JsonView round, load.need("round"));
     WEFT_TRY(const auto number, round.count<std::uint32_t>());
+    const auto path = view.find("path");
+    if (!path || !path->size() || !load.find("offered")) return {};
     WEFT_TRY(ChannelPath channels, path_of(*path));
     WEFT_TRY(const double offered, rate_of(load, "offered"));
     if (const auto at = flows_.find({number, std::move(channels)}); at != flows_.end())
@@ -216,29 +293,64 @@ class Reader {
     return {};
   }
 
-  Result<void> take_trip(const JsonView& view, const JsonView& path, const JsonView& rtt,
-                         const std::string& key) {
+  /// What a member tells in microseconds.
+  static Result<double> seconds_of(const JsonView& view, std::string_view name) {
+    constexpr double kMaxMicros = 1e9;
+    WEFT_TRY(const JsonView member, view.need(name));
+    WEFT_TRY(const double micros, member.number());
+    if (!(micros >= 0 && micros <= kMaxMicros)) return member.error("expected microseconds, 0 to 1e9");
+    return micros / 1e6;
+  }
+
+  Result<void> take_queueing(const JsonView& queueing) {
+    WEFT_TRY(const JsonView trips, queueing.need("trips"));
+    WEFT_TRY(const auto count, trips.size());
+    for (std::size_t i = 0; i < count; ++i) WEFT_TRY_VOID(take_loaded(trips.at(i)));
+    WEFT_TRY(const JsonView queues, queueing.need("channels"));
+    WEFT_TRY(const auto places, queues.size());
+    for (std::size_t i = 0; i < places; ++i) {
+      const JsonView view = queues.at(i);
+      WEFT_TRY_VOID(count_row());
+      WEFT_TRY(const JsonView names, view.need("channels"));
+      WEFT_TRY(const ChannelPath channels, path_of(names));
+      QueuedPlace queue;
+      for (const std::uint32_t channel : channels)
+        queue.place += (queue.place.empty() ? "" : " or ") + run_.channels[channel];
+      WEFT_TRY(queue.wait, seconds_of(view, "wait_us"));
+      run_.queues.push_back(std::move(queue));
+    }
+    return {};
+  }
+
+  /// One whose ways, or whose time before the load, are not known, or whose probes were all lost, tells
+  /// nothing here.
+  Result<void> take_loaded(const JsonView& view) {
     WEFT_TRY_VOID(count_row());
-    const auto seconds = [&](std::string_view name) -> Result<double> {
-      constexpr double kMaxMicros = 1e9;
-      WEFT_TRY(const JsonView member, rtt.need(name));
-      WEFT_TRY(const double micros, member.number());
-      if (!(micros >= 0 && micros <= kMaxMicros)) return member.error("expected microseconds, 0 to 1e9");
-      return micros / 1e6;
-    };
+    const auto path = view.find("path"), back = view.find("back");
+    const auto rtt = view.find("rtt_us"), idle = view.find("idle_us");
+    if (!path || !back || !rtt || !idle) return {};
+    LoadedRoundTrip trip;
+    WEFT_TRY(trip.idle.path, path_of(*path));
+    WEFT_TRY(const ChannelPath way, path_of(*back));
+    if (trip.idle.path.empty() || way.empty()) return {};
+    trip.idle.hops = trip.idle.path.size();
+    trip.idle.path.insert(trip.idle.path.end(), way.begin(), way.end());
+    WEFT_TRY(const JsonView bytes, view.need("bytes"));
+    WEFT_TRY(const auto size, bytes.count<std::uint32_t>());
+    trip.idle.size = Bytes(size);
+    WEFT_TRY(trip.idle.p50, seconds_of(*idle, "p50"));
+    WEFT_TRY(trip.idle.p99, seconds_of(*idle, "p99"));
+    WEFT_TRY(trip.p50, seconds_of(*rtt, "p50"));
+    run_.loaded.push_back(std::move(trip));
+    return {};
+  }
+
+  Result<void> take_trip(const JsonView& view, const JsonView& rtt, const std::string& key) {
+    WEFT_TRY_VOID(count_row());
     RoundTrip trip;
-    WEFT_TRY(trip.path, path_of(path));
-    trip.hops = trip.path.size();
-    if (const auto back = view.find("back")) {
-      WEFT_TRY(const ChannelPath way, path_of(*back));
-      trip.path.insert(trip.path.end(), way.begin(), way.end());
-    }
-    if (const auto bytes = view.find("bytes")) {
-      WEFT_TRY(const auto size, bytes->count<std::uint32_t>());
-      trip.size = Bytes(size);
-    }
-    WEFT_TRY(trip.p50, seconds("p50"));
-    WEFT_TRY(trip.p99, seconds("p99"));
+    WEFT_TRY_VOID(take_way(view, trip));
+    WEFT_TRY(trip.p50, seconds_of(rtt, "p50"));
+    WEFT_TRY(trip.p99, seconds_of(rtt, "p99"));
     trips_[key].push_back(run_.trips.size());
     run_.trips.push_back(std::move(trip));
     return {};
@@ -262,14 +374,16 @@ class Reader {
   std::unordered_map<std::string, std::uint64_t> packets_;
   std::unordered_map<std::string, std::vector<std::size_t>> trips_;
   std::map<std::pair<std::uint32_t, ChannelPath>, std::size_t> flows_;  // by round and path
+  std::unordered_map<std::string, std::size_t> probed_;                 // by label and way
+  std::map<std::string, bool, std::less<>> answers_;                    // NICs that were asked
   std::size_t rows_ = 0;
 };
 
 }  // namespace
 
 Result<MeasuredRun> read_measured_run(std::string name, std::string_view document,
-                                      std::string_view observations) {
-  Reader reader(std::move(name));
+                                      std::string_view observations, bool probes_alone) {
+  Reader reader(std::move(name), probes_alone);
   WEFT_TRY_VOID(reader.take_document(document));
   WEFT_TRY_VOID(reader.take_observations(observations));
   return std::move(reader).finish();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "collectors/compare/probe_cells.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft::compare {
@@ -61,6 +62,27 @@ std::map<Cell, double> trip_cells(const MeasuredRun& run, std::span<const double
   return medians_by_cell(run, "round trip", [&](std::size_t i) { return std::optional(medians[i]); });
 }
 
+std::map<Cell, double> loaded_cells(const MeasuredRun& run, std::span<const double> medians) {
+  std::map<std::pair<std::size_t, Bytes>, std::pair<double, double>> sums;  // with the number of trips
+  for (std::size_t i = 0; i < run.loaded.size(); ++i) {
+    if (!is_comparable(medians[i])) continue;
+    auto& [sum, count] = sums[{run.loaded[i].idle.hops, run.loaded[i].idle.size}];
+    sum += medians[i], ++count;
+  }
+  std::map<Cell, double> cells;
+  for (const auto& [key, sum] : sums)
+    cells[{{"round trip under load", hops_word(key.first)}, key.second, Metric::time}] =
+        sum.first / sum.second;
+  return cells;
+}
+
+std::vector<double> loaded_medians_of(const MeasuredRun& run) {
+  std::vector<double> medians;
+  medians.reserve(run.loaded.size());
+  for (const LoadedRoundTrip& trip : run.loaded) medians.push_back(trip.p50);
+  return medians;
+}
+
 std::vector<double> medians_of(const MeasuredRun& run) {
   std::vector<double> medians;
   medians.reserve(run.trips.size());
@@ -84,11 +106,16 @@ std::vector<double> wanted_of(const MeasuredRun& run) {
 
 Run run_of(const MeasuredRun& run) {
   Run cells{.name = run.name, .cells = {}, .mtus = {}, .remarks = {}};
+  if (run.is_probes_alone) {
+    cells.cells = probe_cells(run);
+    return cells;
+  }
   const auto put = [&](const std::map<Cell, double>& all) {
     for (const auto& [cell, value] : all) cells.cells[cell] = {value, 0};
   };
   put(flow_cells(run, delivered_of(run)));
   put(trip_cells(run, medians_of(run)));
+  put(loaded_cells(run, loaded_medians_of(run)));
   put(medians_by_cell(run, "round trip, 99th percentile", [&](std::size_t i) {
     const RoundTrip& trip = run.trips[i];
     return trip.packets >= kMinForP99 ? std::optional(trip.p99) : std::nullopt;

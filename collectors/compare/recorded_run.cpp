@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "collectors/compare/recorded_json.hpp"
 #include "topology/base/outside_text.hpp"
@@ -18,10 +19,12 @@ constexpr std::size_t kMaxRemarks = 20;
 constexpr std::size_t kMaxWord = 40;  // of a cell
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 60;
 
+/// One that no double holds (1e999, 1e-999) is infinite: it has no ratio either.
 std::optional<double> number_of(std::string_view word) {
-  double number = 0;
+  double number = std::numeric_limits<double>::infinity();
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc{} && end == word.data() + word.size() ? std::optional(number) : std::nullopt;
+  const bool is_number = error == std::errc{} || error == std::errc::result_out_of_range;
+  return is_number && end == word.data() + word.size() ? std::optional(number) : std::nullopt;
 }
 
 std::optional<Bytes> size_of(std::string_view word) {

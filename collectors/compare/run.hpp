@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/base/units.hpp"
@@ -16,7 +17,12 @@ namespace weft::compare {
 enum class Metric {
   time,       // in seconds: less is better
   bandwidth,  // in bits per second: more is better
+  arrived,    // the share of packets that arrived, or of NICs that were reached: more is better
+  ways,       // how many different ways there are: more is better
 };
+std::string_view to_string(Metric metric);
+/// "s", "bit/s"; "1" of shares and counts.
+std::string_view unit_of(Metric metric);
 
 struct Cell {
   std::vector<std::string> work;  // its name first, then its settings: all_reduce, float, sum, in-place
@@ -28,6 +34,9 @@ struct Cell {
 struct Value {
   double number = 0;
   double grain = 0;  // one unit of the last digit that was printed, as a share of `number`; 0: exact
+  /// Of packets that were counted: the variance that counting alone gives the logarithm of `number`. None
+  /// lost of few proves less than none lost of many, though both scatter by nothing.
+  double counted = 0;
 };
 
 /// Above zero, and such that no ratio of two leaves the range of a double: of what a benchmark measures all.

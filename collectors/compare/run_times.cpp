@@ -7,11 +7,10 @@
 
 #include "topology/base/instant.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/findings/nic_reading.hpp"
 
 namespace weft::compare {
 namespace {
-
-constexpr double kColdest = -50, kHottest = 200;  // of any sensor in a rack
 
 /// What stands behind the last comma, taken off the line; nothing where there is none.
 std::optional<std::string_view> take_last(std::string_view& line) {
@@ -48,9 +47,8 @@ Result<RunTimes> parse_run_times(std::string_view text, std::string_view what) {
       if (!word->empty()) {
         double celsius = 0;
         const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), celsius);
-        if (error != std::errc() || end != word->data() + word->size() ||
-            !(celsius >= kColdest && celsius <= kHottest))
-          return wrong("degrees from -50 to 200, or nothing");
+        if (error != std::errc() || end != word->data() + word->size() || !is_celsius_of_electronics(celsius))
+          return wrong(fmt::format("degrees from {:g} to {:g}, or nothing", kMinCelsius, kMaxCelsius));
         moment.celsius = celsius;
       }
     }

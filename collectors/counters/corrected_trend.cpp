@@ -118,7 +118,7 @@ Rise rise_of(const std::vector<double>& blocks, Nanoseconds block) {
   return {mean / days(block), noise * std::sqrt(12.0 / (n * n * n)) / days(block)};
 }
 
-bool tells_for_a_day(const SeriesHistory& series) {
+bool spans_a_day(const SeriesHistory& series) {
   using enum PortCounter;
   const bool is_corrected = series.key.counter == fec_corrected || series.key.counter == fec_bits;
   return is_corrected && !series.windows.empty() &&
@@ -248,7 +248,7 @@ PortTrends port_trends(const Fabric& fabric, CounterTable& table) {
   each_history(fabric, table, [&](std::span<const SeriesHistory> of_port) {
     const PortId port = of_port.front().port;
     const std::uint32_t source = of_port.front().source;
-    if (std::ranges::any_of(of_port, tells_for_a_day)) told.insert(port);
+    if (std::ranges::any_of(of_port, spans_a_day)) told.insert(port);
     if (const auto lost = lost_in_last_day(of_port); lost > 0) found.losses.push_back({port, source, lost});
     const auto link = fabric.port(port).link;
     const auto trend =

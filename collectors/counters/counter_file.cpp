@@ -23,9 +23,8 @@ constexpr std::size_t kMaxWord = 200;                          // of a name, a b
 
 // Of what a host tells of itself.
 constexpr std::size_t kMaxHostPorts = 64;
-constexpr std::size_t kMaxFacts = 64;             // characters of a part, a serial, the id of a boot
-constexpr double kMaxSpeed = 1e14;                // bits a second
-constexpr double kColdest = -60, kHottest = 250;  // what is beyond is no temperature of electronics
+constexpr std::size_t kMaxFacts = 64;  // characters of a part, a serial, the id of a boot
+constexpr double kMaxSpeed = 1e14;     // bits a second
 
 /// What a line says of itself, or the first line for all.
 struct Place {
@@ -92,7 +91,7 @@ Result<void> take_celsius(const JsonView& view, std::string_view key, std::optio
   const auto found = view.find(key);
   if (!found) return {};
   WEFT_TRY(const auto celsius, found->number());
-  if (celsius >= kColdest && celsius <= kHottest) into = celsius;
+  if (is_celsius_of_electronics(celsius)) into = celsius;
   return {};
 }
 
@@ -164,6 +163,8 @@ class Reader {
       Place usual{.source = name_, .node = node_, .port = {}, .epoch = {}};
       WEFT_TRY_VOID(take_place(line, usual));
       usual_ = std::move(usual);
+      WEFT_TRY_VOID(in_turn([&] { return check_member(line, "agent"); },
+                            [&] { return take_text(line, "agent", agent_); }));
       if (!line.find("counters")) return {};
     }
     if (!usual_) return line.error("the line before it that says the schema could not be read");
@@ -183,7 +184,8 @@ class Reader {
     WEFT_TRY_VOID(check_fact(line, place.epoch.boot));
     if (const auto module = line.find("module"))
       for (const char* fact : {"form", "part", "serial"}) WEFT_TRY_VOID(check_member(*module, fact));
-    for (const char* fact : {"fec", "driver", "firmware", "pci"}) WEFT_TRY_VOID(check_member(line, fact));
+    for (const char* fact : {"fec", "driver", "firmware", "pci", "pci_id", "interface"})
+      WEFT_TRY_VOID(check_member(line, fact));
     if (!told_.insert(place.port).second || told_.size() > kMaxHostPorts)
       return line.error("a port has one line, and a host {} ports at most", kMaxHostPorts);
     place.source = own_->source;
@@ -243,10 +245,14 @@ class Reader {
   }
 
   Result<void> take_device(const JsonView& line, PortId port, Nanoseconds at) {
-    PortDevice device{.at = at, .driver = {}, .firmware = {}, .pci = {}};
+    PortDevice device;
+    device.at = at;
+    device.agent = agent_;
     WEFT_TRY_VOID(in_turn([&] { return take_text(line, "driver", device.driver); },
                           [&] { return take_text(line, "firmware", device.firmware); },
-                          [&] { return take_text(line, "pci", device.pci); }));
+                          [&] { return take_text(line, "pci", device.pci); },
+                          [&] { return take_text(line, "pci_id", device.id); },
+                          [&] { return take_text(line, "interface", device.interface); }));
     if (const auto speed = line.find("bits_per_second")) {
       WEFT_TRY(const auto bits, speed->number());
       if (bits > 0 && bits < kMaxSpeed) device.speed = Bandwidth::bit(bits);
@@ -261,6 +267,7 @@ class Reader {
     Temperatures celsius;
     WEFT_TRY_VOID(take_celsius(line, "celsius", celsius.device));
     WEFT_TRY_VOID(take_celsius(line, "module_celsius", celsius.module));
+    WEFT_TRY_VOID(take_celsius(line, "gpu_celsius", celsius.gpu));
     if (const auto module = line.find("module"))
       WEFT_TRY_VOID(take_celsius(*module, "celsius", celsius.module));
     if (celsius == Temperatures()) return {};
@@ -310,6 +317,7 @@ class Reader {
   Nanoseconds now_;
   const HostPorts* own_;        // null: it may tell of all ports
   std::set<std::string> told_;  // of its ports
+  std::string agent_;           // the version of the agent that tells
   std::optional<Place> usual_;  // absent: the last header could not be read
   std::map<std::pair<std::string, std::string>, Result<PortId>> ports_;
   bool has_schema_ = false;
@@ -373,6 +381,7 @@ std::string write_counter_file(const Fabric& fabric, const CounterTable& table) 
     }
     if (values.celsius.device) files::put(out, ",\"celsius\":{:.1f}", *values.celsius.device);
     if (values.celsius.module) files::put(out, ",\"module_celsius\":{:.1f}", *values.celsius.module);
+    if (values.celsius.gpu) files::put(out, ",\"gpu_celsius\":{:.1f}", *values.celsius.gpu);
     files::put(out, ",\"counters\":{{");
     for (const auto& [key, value] : values.counters)
       files::put(out, "{}\"{}\":{}", &key == &values.counters.front().first ? "" : ",", to_string(key),

@@ -69,8 +69,8 @@ std::uint32_t CounterTable::epoch(const EpochWords& words) {
   if (words == EpochWords()) return 0;
   if (const auto found = epochs_.find(words); found != epochs_.end()) return found->second;
   if (epochs_.size() >= kMaxEpochs) return 0;
-  const bool tells_boot = !words.boot.empty() || !words.cleared.empty();
-  const auto number = static_cast<std::uint32_t>(2 * (epochs_.size() + 1) + (tells_boot ? 1 : 0));
+  const bool knows_boot = !words.boot.empty() || !words.cleared.empty();
+  const auto number = static_cast<std::uint32_t>(2 * (epochs_.size() + 1) + (knows_boot ? 1 : 0));
   epochs_.emplace(words, number);
   return number;
 }

@@ -25,7 +25,7 @@ struct CounterPoint {
 };
 
 /// Whether readings of that epoch are of one count: what is plugged in alone says nothing of restarts.
-constexpr bool tells_boot(std::uint32_t epoch) { return epoch % 2 == 1; }
+constexpr bool knows_boot(std::uint32_t epoch) { return epoch % 2 == 1; }
 
 /// One counter of one port by one source; points as they were read.
 struct CounterSeries {
@@ -66,6 +66,8 @@ struct PortModule {
 struct PortDevice {
   Nanoseconds at{};
   std::string driver, firmware, pci;
+  std::string id, interface;  // PCI vendor and device ("15b3:101d"); what its host calls it
+  std::string agent;          // the version of the agent that told
   std::optional<Bandwidth> speed = std::nullopt;  // of the link
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <vector>
 
 #include "collectors/counters/port_warnings.hpp"
@@ -20,13 +21,27 @@ T median(std::vector<T> values) {
   return *middle;
 }
 
+/// That which most ports report; NICs' own, where as many have either.
+std::optional<double> Temperatures::*sensor_of(const CounterTable& table) {
+  const auto ports_with = [&](std::optional<double> Temperatures::*sensor) {
+    std::set<PortId> ports;
+    for (const auto& [whose, told] : table.temperatures)
+      if (std::ranges::any_of(told, [&](const auto& one) { return (one.celsius.*sensor).has_value(); }))
+        ports.insert(whose.first);
+    return ports.size();
+  };
+  return ports_with(&Temperatures::gpu) > ports_with(&Temperatures::device) ? &Temperatures::gpu
+                                                                            : &Temperatures::device;
+}
+
 }  // namespace
 
 std::map<Nanoseconds, double> fabric_temperatures(const CounterTable& table) {
   std::map<Nanoseconds, std::map<PortId, PortTemperatures>> newest;
+  const auto sensor = sensor_of(table);
   for (const auto& [whose, told] : table.temperatures)
     for (const PortTemperatures& one : told) {
-      if (!one.celsius.device) continue;
+      if (!(one.celsius.*sensor)) continue;
       auto& known = newest[one.at - one.at % kKeptEvery].try_emplace(whose.first, one).first->second;
       if (known.at < one.at) known = one;
     }
@@ -37,7 +52,7 @@ std::map<Nanoseconds, double> fabric_temperatures(const CounterTable& table) {
     if (2 * ports.size() < most) continue;
     std::vector<Nanoseconds> times;
     std::vector<double> values;
-    for (const auto& [port, one] : ports) times.push_back(one.at), values.push_back(*one.celsius.device);
+    for (const auto& [port, one] : ports) times.push_back(one.at), values.push_back(*(one.celsius.*sensor));
     temperatures.emplace(median(std::move(times)), median(std::move(values)));
   }
   return temperatures;

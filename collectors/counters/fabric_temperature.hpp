@@ -10,9 +10,9 @@
 namespace weft::counters {
 
 /// Degrees Celsius by time since 1970, one of every two hours: the median over ports of the newest
-/// temperature of the NIC, at the median of their times, so that no few sensors that are wrong move it. Two
-/// hours in which fewer than half as many ports told as in the fullest are left out: they may be the cooler
-/// half.
+/// temperature of the NIC (or, where more ports have those, of the GPUs of their hosts: the two are no one
+/// series), at the median of their times, so that no few sensors that are wrong move it. Two hours in which
+/// fewer than half as many ports told as in the fullest are left out: they may be the cooler half.
 std::map<Nanoseconds, double> fabric_temperatures(const CounterTable& table);
 
 /// Linearly between the one before and the one behind; absent: these are more than four hours apart, or there

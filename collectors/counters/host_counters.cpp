@@ -63,17 +63,17 @@ Nanoseconds two_hours_of(Nanoseconds at) { return at - at % kKeptEvery; }
 
 std::string host_source(std::string_view host) { return fmt::format("agent {}", host); }
 
-std::string host_text(const std::string& boot, const std::vector<NicAt>& nics) {
+std::string host_text(const std::string& boot, const std::vector<NicAt>& nics, const std::string& agent) {
   std::vector<NicAt> told = nics;
   for (NicAt& nic : told) {
     nic.reading.pcie.clear();
     nic.reading.not_read.clear();
     if (nic.reading.module) nic.reading.module->diagnostics.clear();
   }
-  return nic_lines("", boot, told);
+  return nic_lines("", boot, told, agent);
 }
 
-bool ToldOfHost::changes(const std::vector<NicAt>& nics) {
+bool ReportedOfHost::changes(const std::vector<NicAt>& nics) {
   bool any = false;
   const auto take = [&](std::map<std::string, std::string>& of, const std::string& what,
                         const std::string& now) {
@@ -122,14 +122,17 @@ std::vector<std::string> HostCounters::note_devices(const Fabric& fabric, Host& 
     const auto [known, is_new] = host.devices.try_emplace(port, device);
     const auto change = device_change(known->second, device);
     PortDevice& before = known->second;
-    for (const auto field : {&PortDevice::driver, &PortDevice::firmware, &PortDevice::pci})
+    for (const auto field : {&PortDevice::driver, &PortDevice::firmware, &PortDevice::pci, &PortDevice::id,
+                             &PortDevice::interface})
       if (!(device.*field).empty()) before.*field = device.*field;
     if (device.speed) before.speed = device.speed;  // a link that is down has none
+    before.at = device.at, before.agent = device.agent;
     if (!is_new && !change.empty()) changes.push_back(fmt::format("{}: {}", fabric.name_of(port), change));
   }
-  if (changes.empty() || (host.said_at && *host.said_at <= now && now - *host.said_at < kSaidEvery))
+  if (changes.empty() ||
+      (host.reported_at && *host.reported_at <= now && now - *host.reported_at < kSaidEvery))
     return {};
-  host.said_at = now;
+  host.reported_at = now;
   return changes;
 }
 
@@ -156,6 +159,18 @@ Result<std::vector<std::string>> HostCounters::take(const Fabric& fabric, const 
   for (auto& [port, module] : read.modules) host.modules.insert_or_assign(port, std::move(module));
   for (auto& [port, fec] : read.fec_modes) host.fec_modes.insert_or_assign(port, std::move(fec));
   return changes;
+}
+
+std::vector<HostCounters::NicOfHost> HostCounters::nics_of(const std::string& source) const {
+  std::vector<NicOfHost> nics;
+  const auto host = hosts_.find(source);
+  if (host == hosts_.end()) return nics;
+  for (const auto& [port, device] : host->second.devices) {
+    const auto module = host->second.modules.find(port);
+    nics.push_back(
+        {port, device, module == host->second.modules.end() ? ModuleState() : module->second.state});
+  }
+  return nics;
 }
 
 void HostCounters::add_to(const Fabric& fabric, Nanoseconds now, CounterTable& into) const {

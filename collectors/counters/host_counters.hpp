@@ -17,8 +17,8 @@ namespace weft::counters {
 std::string host_source(std::string_view host);
 
 /// What an agent tells: counters, driver, firmware, PCIe address, speed, FEC, module and temperatures.
-/// NicAt::port is the NIC's address.
-std::string host_text(const std::string& boot, const std::vector<NicAt>& nics);
+/// NicAt::port is the NIC's address; `agent`: its own version.
+std::string host_text(const std::string& boot, const std::vector<NicAt>& nics, const std::string& agent = {});
 
 /// What is another one at a port than before, in words; empty: nothing.
 std::string device_change(const PortDevice& before, const PortDevice& now);
@@ -26,7 +26,7 @@ std::string device_change(const PortDevice& before, const PortDevice& now);
 /// What makes a reading worth telling before its time: errors that lost frames, changes of the link, and what
 /// the NIC and its module are. Modules are read more seldom than counters: one that was not read is the one
 /// before.
-class ToldOfHost {
+class ReportedOfHost {
  public:
   /// Whether it is other than the one before; then it is the one before.
   bool changes(const std::vector<NicAt>& nics);
@@ -45,6 +45,13 @@ class HostCounters {
   Result<std::vector<std::string>> take(const Fabric& fabric, const HostPorts& own, std::string_view text,
                                         Nanoseconds now);
   void add_to(const Fabric& fabric, Nanoseconds now, CounterTable& into) const;
+  /// The NICs of this source, as it told them last.
+  struct NicOfHost {
+    PortId port;
+    PortDevice device;
+    ModuleState module;  // empty words: it told of none
+  };
+  std::vector<NicOfHost> nics_of(const std::string& source) const;
   bool empty() const { return hosts_.empty(); }
 
  private:
@@ -59,7 +66,7 @@ class HostCounters {
     std::map<PortId, PortModule> modules;
     std::map<PortId, PortFec> fec_modes;
     std::map<PortId, PortDevice> devices;
-    std::optional<Nanoseconds> said_at = std::nullopt;  // that a NIC is another one
+    std::optional<Nanoseconds> reported_at = std::nullopt;  // that a NIC is another one
   };
   static std::vector<std::string> note_devices(const Fabric& fabric, Host& host, const CounterTable& read,
                                                Nanoseconds now);

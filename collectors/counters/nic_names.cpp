@@ -7,6 +7,7 @@
 
 #include "collectors/counters/counter_pattern.hpp"
 #include "topology/base/whole_number.hpp"
+#include "topology/findings/pause_times.hpp"
 
 namespace weft::counters {
 namespace {
@@ -179,6 +180,14 @@ std::map<CounterKey, NicCount> nic_counts(const NicReading& reading) {
   counts.take(kRdma, reading.rdma);
   counts.take(kLink, reading.kernel);
   return std::move(counts.all);
+}
+
+NamedCounts pause_times(const NicReading& reading) {
+  NamedCounts times;
+  if (reading.driver != "mlx5_core") return times;  // whatever another driver means by such a name
+  for (const auto& [name, micros] : reading.driver_counters)
+    if (is_pause_time(name)) times.emplace(name, micros);
+  return times;
 }
 
 }  // namespace weft::counters

@@ -34,4 +34,8 @@ struct NicCount {
 /// histogram of codewords has all bins, their sum and the uncorrectable are the codewords received.
 std::map<CounterKey, NicCount> nic_counts(const NicReading& reading);
 
+/// How long pauses stopped the port or its peer (topology/findings/pause_times.hpp), of a reading of mlx5, by
+/// the names of the counters; empty: this device does not report how long pauses last.
+NamedCounts pause_times(const NicReading& reading);
+
 }  // namespace weft::counters

@@ -57,9 +57,11 @@ DocumentTree nic_tree(const std::string& boot, const NicAt& nic) {
   if (!reading.driver.empty()) tree["driver"] = reading.driver;
   if (!reading.firmware.empty()) tree["firmware"] = reading.firmware;
   if (reading.pci) tree["pci"] = *reading.pci;
+  if (reading.pci_id) tree["pci_id"] = *reading.pci_id;
   if (reading.speed) tree["bits_per_second"] = reading.speed->bits_per_second();
   if (reading.temperatures.device) tree["celsius"] = *reading.temperatures.device;
   if (reading.temperatures.module) tree["module_celsius"] = *reading.temperatures.module;
+  if (reading.temperatures.gpu) tree["gpu_celsius"] = *reading.temperatures.gpu;
   if (reading.fec) tree["fec"] = *reading.fec;
   if (reading.module) tree["module"] = module_tree(*reading.module);
   if (!reading.pcie.empty()) tree["pcie"] = reading.pcie;
@@ -97,9 +99,11 @@ std::string dbm_text(double milliwatts) {
   return milliwatts > 0 ? fmt::format("{:.1f} dBm", 10 * std::log10(milliwatts)) : "no light";
 }
 
-std::string nic_lines(const std::string& host, const std::string& boot, const std::vector<NicAt>& nics) {
+std::string nic_lines(const std::string& host, const std::string& boot, const std::vector<NicAt>& nics,
+                      const std::string& agent) {
   DocumentTree head{{"schema", kCounterSchema}, {"source", "ethtool"}};
   if (!host.empty()) head["host"] = host;
+  if (!agent.empty()) head["agent"] = agent;
   std::string text = files::document_line(head) + "\n";
   for (const NicAt& nic : nics) text += files::document_line(nic_tree(boot, nic)) + "\n";
   return text;

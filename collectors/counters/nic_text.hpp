@@ -18,10 +18,12 @@ struct NicAt {
 };
 
 /// JSON Lines. `host` stands before ports that are no names of the fabric; empty: they are. `boot`: of this
-/// boot of the host, for counters begin anew with it. Beside the counters stand `driver`, `firmware`, `pci`,
-/// `bits_per_second` (of the link), `celsius` (of the NIC), `module_celsius`, `fec`, `module`, `pcie` and
-/// `not_read`; readers of counters pass over those that they do not know.
-std::string nic_lines(const std::string& host, const std::string& boot, const std::vector<NicAt>& nics);
+/// boot of the host, for counters begin anew with it. `agent`: the version of the agent that tells them;
+/// empty: none does. Beside the counters stand `driver`, `firmware`, `pci`, `pci_id`, `bits_per_second` (of
+/// the link), `celsius` (of the NIC), `module_celsius`, `gpu_celsius` (of its host), `fec`, `module`, `pcie`
+/// and `not_read`; readers of counters pass over those that they do not know.
+std::string nic_lines(const std::string& host, const std::string& boot, const std::vector<NicAt>& nics,
+                      const std::string& agent = {});
 
 std::string nic_text(const std::vector<NicAt>& nics, std::size_t width);
 

@@ -171,7 +171,7 @@ class PortSteps {
   Step judge_back(const Series& series, std::size_t i) const {
     const auto &a = series.points[i - 1], &b = series.points[i];
     const bool goes_on = went_on(&series, series.span(i));
-    const bool same_epoch = tells_boot(a.epoch) && a.epoch == b.epoch;
+    const bool same_epoch = knows_boot(a.epoch) && a.epoch == b.epoch;
     const double grew = static_cast<double>(b.value) + static_cast<double>(kTwoTo32 - a.value % kTwoTo32);
     const bool fits = series.largest < kTwoTo32 && (goes_on || (same_epoch && series.read->narrow)) &&
                       series.fastest > 0 && grew <= kFasterThanEver * series.fastest * seconds(b.at - a.at) &&
@@ -276,7 +276,7 @@ class PortSteps {
     if (std::ranges::find(kSaturated, point.value) != kSaturated.end()) return begin_anew(left.saturated);
     if (!is_fresh) return void(++left.stood_still);  // the window goes on
     const bool vouched =
-        went_on(nullptr, span) || (tells_boot(point.epoch) && point.epoch == start.point->epoch);
+        went_on(nullptr, span) || (knows_boot(point.epoch) && point.epoch == start.point->epoch);
     const std::uint64_t grew = point.value + start.wraps * kTwoTo32 - start.point->value;
     if ((start.after_reset && !vouched) || slow_.touch(span))
       return begin_anew(

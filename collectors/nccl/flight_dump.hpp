@@ -41,8 +41,8 @@ struct FlightEntry {
   EntryState state = EntryState::scheduled;
   bool is_p2p = false;
   bool retired = false;  // retired and not completed: it timed out
-  /// Told to be completed, and seconds later the watchdog has not retired it: the call that launches it has
-  /// not returned. The event that says "completed" was then never recorded, and CUDA calls such an event
+  /// Reported to be completed, and seconds later the watchdog has not retired it: the call that launches it
+  /// has not returned. The event that says "completed" was then never recorded, and CUDA calls such an event
   /// done.
   bool in_call = false;
   // Nanoseconds on the rank's own clock; 0: not known.

@@ -48,16 +48,134 @@ Verdict verdict_of(HangCause cause) {
   return Verdict::unknown;
 }
 
+void conclude(HangVerdict& told, HangCause cause, std::string sentence) {
+  told.cause = cause;
+  told.verdict = verdict_of(cause);
+  told.sentence = std::move(sentence);
+}
+
+/// `slow`: it is slow, else work stands that nobody acknowledges.
+void blame_network(const QpView& qps, const std::optional<JobFabric>& fabric, bool slow, HangVerdict& told) {
+  const std::size_t count = slow ? qps.busy() : qps.stalled();
+  const auto what = slow ? fmt::format("{} of {} queue pairs always have work under way", count, qps.count())
+                         : fmt::format("{} of {} queue pairs have work under way that nobody acknowledges",
+                                       count, qps.count());
+  const HangCause cause = slow ? HangCause::slow_network : HangCause::network;
+  NetworkFindings found;
+  if (fabric) found = qps.locate(*fabric, slow);
+  told.evidence.push_back(what);
+  told.evidence.insert(told.evidence.end(), found.evidence.begin(), found.evidence.end());
+  told.alternatives = found.alternatives;
+  if (!slow) told.victims = qps.waiting();
+  if (!found.host.empty())
+    return conclude(told, HangCause::host,
+                    fmt::format("host {} acknowledges nothing on any of its NICs: it is down or cut off, no "
+                                "single link is at fault",
+                                found.host));
+  if (found.links.size() == 1) {
+    const SuspectLink& link = found.links.front();
+    told.links = found.links;
+    return conclude(
+        told, cause,
+        fmt::format("{}: link {}{}, with confidence {:.2f}: {}", slow ? "the network is slow" : "the network",
+                    link.link, link.from.empty() ? "" : " (sent by " + link.from + ")", link.confidence,
+                    what));
+  }
+  if (!found.links.empty()) {
+    told.links = found.links;
+    return conclude(told, cause, fmt::format("the network, at {} links: {}", found.links.size(), what));
+  }
+  if (!fabric) told.missing.emplace_back("which link: --fabric and --paths lead from queue pairs to links");
+  const char* const where = !fabric ? "which link is not known without --fabric"
+                            : !found.alternatives.empty()
+                                ? "one of several links, which the paths do not tell apart"
+                                : "no link explains them";
+  // Work that nobody acknowledges is the network's, wherever; work that takes long is not proven so.
+  if (slow || (fabric && found.alternatives.empty()))
+    return conclude(told, HangCause::unknown, fmt::format("unknown, because {}, and {}", what, where));
+  conclude(told, cause, fmt::format("the network, {}: {}", where, what));
+}
+
+void doubt_calls(const Job& job, HangVerdict& told) {
+  const auto& [rank, entry] = *job.in_calls().begin();
+  conclude(
+      told, HangCause::unknown,
+      fmt::format(
+          "unknown, because the call of {} for {} ({}) has probably not returned: {} such in all",
+          job.name_of(rank), to_string(job.operation(rank, *entry)),
+          entry->is_p2p ? "a transfer between two ranks" : fmt::format("collective {}", entry->collective),
+          job.in_calls().size()));
+  for (const auto& [one, call] : job.in_calls()) {
+    if (told.evidence.size() == kMaxCalls) break;
+    told.evidence.push_back(
+        fmt::format("{}: {} is told to be completed {:.1f} s after it was called, and PyTorch's watchdog has "
+                    "not taken it off its list: it may wait for its peer within NCCL",
+                    job.name_of(one), to_string(job.operation(one, *call)),
+                    static_cast<double>(call->completed - call->created) / 1e9));
+  }
+}
+
+/// Why, where no collective is open, it is not certain that nothing hangs; absent: it is.
+std::optional<std::string> doubt_at_rest(const Job& job, std::size_t without_dump, std::size_t transfers) {
+  if (job.ranks().empty()) return "there is no dump that can be used";
+  if (without_dump > 0)
+    return fmt::format("{} of {} ranks left no dump that can be used; of the others nothing hangs",
+                       without_dump, job.ranks().size());
+  if (job.unplaced() > 0)
+    return fmt::format("{} collectives are not completed whose group the dumps contradict each other about",
+                       job.unplaced());
+  for (const JobGroup& group : job.groups())
+    if (!group.members_known)
+      return fmt::format("the dumps do not say who is in {}; of those that there are nothing hangs",
+                         group.title());
+  if (transfers > 0)
+    return fmt::format("{} transfers between two ranks are not completed, and no collective is", transfers);
+  return std::nullopt;
+}
+
+/// What stops it otherwise.
+void report_limits(const QpView& qps, const JobGroup* group, HangVerdict& told) {
+  if (told.cause == HangCause::network && qps.stalled() > 0) {
+    if (auto limit = qps.time_limit(); limit.seconds > 0) told.limits.push_back(std::move(limit));
+  }
+  std::optional<std::uint64_t> watchdog;
+  if (group)
+    for (const Member& member : group->members)
+      if (member.entry != nullptr && member.entry->timeout_ms > 0)
+        watchdog = std::min(watchdog.value_or(member.entry->timeout_ms), member.entry->timeout_ms);
+  if (watchdog)
+    told.limits.push_back(
+        {"PyTorch's watchdog", static_cast<double>(*watchdog) / 1e3, "timeout_ms of the dumps"});
+  if (told.cause == HangCause::dead || told.cause == HangCause::host)
+    told.limits.push_back({"RAS", static_cast<double>(kRasDeadAfterS), "it calls a silent process dead"});
+  std::ranges::stable_sort(told.limits, {}, &TimeLimit::seconds);
+}
+
+Collective collective_of(const Job& job, const JobGroup& group) {
+  Collective made{.group = group.name, .description = group.description, .number = *group.hangs_at};
+  for (const Member& member : group.members)
+    if (member.entry != nullptr && member.blocked == group.hangs_at) {
+      made.operation = to_string(job.operation(member.rank, *member.entry));
+      break;
+    }
+  return made;
+}
+
 class Explanation {
  public:
   Explanation(const HangInput& input, const std::optional<JobFabric>& fabric)
-      : input_(&input), fabric_(&fabric), job_(input), qps_(input, job_), found_(find_suspects(job_)) {}
+      : input_(&input),
+        fabric_(&fabric),
+        job_(input),
+        qps_(input, job_),
+        found_(find_suspects(job_)),
+        group_(found_.group ? &job_.groups()[*found_.group] : nullptr) {}
 
   HangVerdict explain() && {
     told_.missing = job_.remarks();
     for (std::string& remark : qps_.remarks()) told_.missing.push_back(std::move(remark));
-    tell_missing_dumps();
-    const bool went_on = found_.group && job_.groups()[*found_.group].went_on;
+    report_missing_dumps();
+    const bool went_on = group_ && group_->went_on;
     const bool moves = qps_.moving() > 0 || went_on;
     if (found_.suspicion && !moves) {
       blame_rank(*found_.suspicion);
@@ -70,40 +188,36 @@ class Explanation {
             fmt::format("{} queue pairs have work that is not acknowledged: ask again once this is mended",
                         qps_.stalled()));
     } else if (const auto silent = may_be_dead(); qps_.stalled() > 0 && !silent.empty()) {
-      conclude(HangCause::unknown,
-               fmt::format("unknown, because {} queue pairs have work that nobody acknowledges, and {} of {} "
-                           "ranks left no dump: where a process is dead, its peers wait like this, too; RAS "
-                           "(--ras) tells who lives",
-                           qps_.stalled(), silent.size(), job_.ranks().size()));
+      conclude(
+          told_, HangCause::unknown,
+          fmt::format(
+              "unknown, because {} queue pairs have work that nobody acknowledges, and {} of {} ranks left "
+              "no dump: where a process is dead, its peers wait like this, too; RAS (--ras) tells who lives",
+              qps_.stalled(), silent.size(), job_.ranks().size()));
     } else if (qps_.stalled() > 0) {
-      blame_network(false);
-    } else if (const auto slow = find_slow_ranks(job_); slow && (moves || !found_.group)) {
-      blame_slow(*slow);
+      blame_network(qps_, *fabric_, false, told_);
+    } else if (const auto slow = find_slow_ranks(job_); slow && (moves || !group_)) {
+      blame(*slow);
     } else if (qps_.busy() > 0) {
-      blame_network(true);
+      blame_network(qps_, *fabric_, true, told_);
     } else if (went_on) {
       conclude(
-          HangCause::none,
+          told_, HangCause::none,
           fmt::format("nothing hangs: all {} ranks of {} went on to further collectives while RAS was asked",
-                      job_.groups()[*found_.group].members.size(), job_.groups()[*found_.group].title()));
-    } else if (found_.group) {
-      conclude(HangCause::unknown, why_unknown(moves));
+                      group_->members.size(), group_->title()));
+    } else if (group_) {
+      conclude(told_, HangCause::unknown, why_unknown(moves));
     } else {
       nothing_hangs();
     }
-    if (found_.group && !(went_on && told_.cause == HangCause::none)) tell_collective(*found_.group);
-    if (told_.cause != HangCause::none) tell_limits();
+    if (group_ && !(went_on && told_.cause == HangCause::none))
+      told_.collective = collective_of(job_, *group_);
+    if (told_.cause != HangCause::none) report_limits(qps_, group_, told_);
     return std::move(told_);
   }
 
  private:
-  void conclude(HangCause cause, std::string sentence) {
-    told_.cause = cause;
-    told_.verdict = verdict_of(cause);
-    told_.sentence = std::move(sentence);
-  }
-
-  void tell_missing_dumps() {
+  void report_missing_dumps() {
     without_dump_ = job_.ranks_without_dump();
     for (const LostDump& lost : input_->lost)
       if (told_.missing.size() < 12) told_.missing.push_back(fmt::format("{}: {}", lost.file, lost.why));
@@ -119,66 +233,22 @@ class Explanation {
     return silent;
   }
 
-  void blame_rank(const Suspicion& suspicion) {
-    conclude(suspicion.cause, suspicion.sentence);
+  void blame(const Suspicion& suspicion) {
+    conclude(told_, suspicion.cause, suspicion.sentence);
     told_.ranks = suspicion.ranks;
     told_.evidence = suspicion.evidence;
-    if (found_.group)
-      for (const Member& member : job_.groups()[*found_.group].members)
+  }
+
+  void blame_rank(const Suspicion& suspicion) {
+    blame(suspicion);
+    if (group_)
+      for (const Member& member : group_->members)
         if (member.blocked && !std::ranges::binary_search(suspicion.ranks, member.rank))
           told_.victims.push_back(member.rank);
   }
 
-  void blame_slow(const Suspicion& suspicion) {
-    conclude(suspicion.cause, suspicion.sentence);
-    told_.ranks = suspicion.ranks;
-    told_.evidence = suspicion.evidence;
-  }
-
-  void blame_network(bool slow) {
-    const std::size_t count = slow ? qps_.busy() : qps_.stalled();
-    const auto what =
-        slow ? fmt::format("{} of {} queue pairs always have work under way", count, qps_.count())
-             : fmt::format("{} of {} queue pairs have work under way that nobody acknowledges", count,
-                           qps_.count());
-    const HangCause cause = slow ? HangCause::slow_network : HangCause::network;
-    NetworkFindings found;
-    if (*fabric_) found = qps_.locate(**fabric_, slow);
-    told_.evidence.push_back(what);
-    told_.evidence.insert(told_.evidence.end(), found.evidence.begin(), found.evidence.end());
-    told_.alternatives = found.alternatives;
-    if (!slow) told_.victims = qps_.waiting();
-    if (!found.host.empty())
-      return conclude(HangCause::host,
-                      fmt::format("host {} acknowledges nothing on any of its NICs: it is down "
-                                  "or cut off, no single link is at fault",
-                                  found.host));
-    if (found.links.size() == 1) {
-      const SuspectLink& link = found.links.front();
-      told_.links = found.links;
-      return conclude(
-          cause, fmt::format("{}: link {}{}, with confidence {:.2f}: {}",
-                             slow ? "the network is slow" : "the network", link.link,
-                             link.from.empty() ? "" : " (sent by " + link.from + ")", link.confidence, what));
-    }
-    if (!found.links.empty()) {
-      told_.links = found.links;
-      return conclude(cause, fmt::format("the network, at {} links: {}", found.links.size(), what));
-    }
-    if (!*fabric_)
-      told_.missing.emplace_back("which link: --fabric and --paths lead from queue pairs to links");
-    const char* const where = !*fabric_ ? "which link is not known without --fabric"
-                              : !found.alternatives.empty()
-                                  ? "one of several links, which the paths do not tell apart"
-                                  : "no link explains them";
-    // Work that nobody acknowledges is the network's, wherever; work that takes long is not proven so.
-    if (slow || (*fabric_ && found.alternatives.empty()))
-      return conclude(HangCause::unknown, fmt::format("unknown, because {}, and {}", what, where));
-    conclude(cause, fmt::format("the network, {}: {}", where, what));
-  }
-
   std::string why_unknown(bool moves) const {
-    const JobGroup& group = job_.groups()[*found_.group];
+    const JobGroup& group = *group_;
     if (moves)
       return "unknown, because the job moves, and neither a rank nor a link is slower than the others";
     std::vector<Rank> silent;
@@ -187,98 +257,27 @@ class Explanation {
     const auto at = fmt::format("collective {} of {}", *group.hangs_at, group.title());
     if (!silent.empty())
       return fmt::format(
-          "unknown, because {} of the {} ranks of {} left no dump that can be used ({}), and the "
-          "others wait in {}",
+          "unknown, because {} of the {} ranks of {} left no dump that can be used ({}), and the others wait "
+          "in {}",
           silent.size(), group.members.size(), group.title(), rank_list(silent), at);
     if (!found_.why.empty()) return "unknown, because " + found_.why;
     return fmt::format(
         "unknown, because all {} ranks entered {} and none differs: {}", group.members.size(), at,
-        input_->qps.empty() ? "tables of their queue pairs (--qps) would tell whether it is the "
-                              "network"
+        input_->qps.empty() ? "tables of their queue pairs (--qps) would tell whether it is the network"
                             : "no queue pair in the tables has old work under way");
   }
 
   void nothing_hangs() {
-    if (job_.ranks().empty())
-      return conclude(HangCause::unknown, "unknown, because there is no dump that can be used");
-    if (!without_dump_.empty())
-      return conclude(
-          HangCause::unknown,
-          fmt::format("unknown, because {} of {} ranks left no dump that can be used; of the others "
-                      "nothing hangs",
-                      without_dump_.size(), job_.ranks().size()));
-    if (job_.unplaced() > 0)
-      return conclude(HangCause::unknown,
-                      fmt::format("unknown, because {} collectives are not completed whose group the dumps "
-                                  "contradict each other about",
-                                  job_.unplaced()));
-    for (const JobGroup& group : job_.groups())
-      if (!group.members_known)
-        return conclude(HangCause::unknown,
-                        fmt::format("unknown, because the dumps do not say who is in {}; of "
-                                    "those that there are nothing hangs",
-                                    group.title()));
-    if (found_.transfers > 0)
-      return conclude(HangCause::unknown,
-                      fmt::format("unknown, because {} transfers between two ranks are not completed, and no "
-                                  "collective is",
-                                  found_.transfers));
-    if (!job_.in_calls().empty()) return doubt_calls();
+    if (const auto doubt = doubt_at_rest(job_, without_dump_.size(), found_.transfers))
+      return conclude(told_, HangCause::unknown, "unknown, because " + *doubt);
+    if (!job_.in_calls().empty()) return doubt_calls(job_, told_);
     if (const auto wrong = find_completed_mismatch(job_)) {
-      blame_rank(*wrong);
+      blame(*wrong);
       told_.missing.emplace_back("nothing hangs: what ranks got of that collective is wrong all the same");
       return;
     }
-    conclude(HangCause::none,
+    conclude(told_, HangCause::none,
              fmt::format("nothing hangs: all {} ranks completed all that they entered", job_.ranks().size()));
-  }
-
-  void doubt_calls() {
-    const auto& [rank, entry] = *job_.in_calls().begin();
-    conclude(
-        HangCause::unknown,
-        fmt::format(
-            "unknown, because the call of {} for {} ({}) has probably not returned: {} such in all",
-            job_.name_of(rank), to_string(job_.operation(rank, *entry)),
-            entry->is_p2p ? "a transfer between two ranks" : fmt::format("collective {}", entry->collective),
-            job_.in_calls().size()));
-    for (const auto& [one, call] : job_.in_calls()) {
-      if (told_.evidence.size() == kMaxCalls) break;
-      told_.evidence.push_back(
-          fmt::format("{}: {} is told to be completed {:.1f} s after it was called, and PyTorch's watchdog "
-                      "has not taken it "
-                      "off its list: it may wait for its peer within NCCL",
-                      job_.name_of(one), to_string(job_.operation(one, *call)),
-                      static_cast<double>(call->completed - call->created) / 1e9));
-    }
-  }
-
-  void tell_collective(std::size_t index) {
-    const JobGroup& group = job_.groups()[index];
-    Collective made{.group = group.name, .description = group.description, .number = *group.hangs_at};
-    for (const Member& member : group.members)
-      if (member.entry != nullptr && member.blocked == group.hangs_at) {
-        made.operation = to_string(job_.operation(member.rank, *member.entry));
-        break;
-      }
-    told_.collective = std::move(made);
-  }
-
-  void tell_limits() {
-    if (told_.cause == HangCause::network && qps_.stalled() > 0) {
-      if (auto limit = qps_.time_limit(); limit.seconds > 0) told_.limits.push_back(std::move(limit));
-    }
-    std::optional<std::uint64_t> watchdog;
-    if (found_.group)
-      for (const Member& member : job_.groups()[*found_.group].members)
-        if (member.entry != nullptr && member.entry->timeout_ms > 0)
-          watchdog = std::min(watchdog.value_or(member.entry->timeout_ms), member.entry->timeout_ms);
-    if (watchdog)
-      told_.limits.push_back(
-          {"PyTorch's watchdog", static_cast<double>(*watchdog) / 1e3, "timeout_ms of the dumps"});
-    if (told_.cause == HangCause::dead || told_.cause == HangCause::host)
-      told_.limits.push_back({"RAS", static_cast<double>(kRasDeadAfterS), "it calls a silent process dead"});
-    std::ranges::stable_sort(told_.limits, {}, &TimeLimit::seconds);
   }
 
   const HangInput* input_;
@@ -286,6 +285,7 @@ class Explanation {
   Job job_;
   QpView qps_;
   Suspects found_;
+  const JobGroup* group_;  // that hangs by itself; null: none
   std::vector<Rank> without_dump_;
   HangVerdict told_;
 };

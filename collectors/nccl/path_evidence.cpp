@@ -47,7 +47,7 @@ class PathEvidence {
                       unplaced));
     if (against == 0) return found;
     if (silent_host(found)) return found;
-    tell(diagnosis::assess(*in_.fabric, observations_).diagnosis, found);
+    add_findings(diagnosis::assess(*in_.fabric, observations_).diagnosis, found);
     return found;
   }
 
@@ -57,7 +57,7 @@ class PathEvidence {
     return paths.empty() ? std::nullopt : std::optional(observations_.paths.intern_set(paths));
   }
 
-  std::optional<PathSetId> told_path(const QpRecord& qp, PortId src, PortId dst) {
+  std::optional<PathSetId> reported_path(const QpRecord& qp, PortId src, PortId dst) {
     std::vector<ChannelId> channels;
     for (const std::string& name : qp.path) {
       const auto channel = in_.fabric->find_channel(name);
@@ -78,7 +78,7 @@ class PathEvidence {
     const auto dst = places_.peer_nic(record);
     if (!src || !dst || *src == *dst) return false;
     const auto there =
-        record.path.empty() ? paths_of(*src, *dst, record.label) : told_path(record, *src, *dst);
+        record.path.empty() ? paths_of(*src, *dst, record.label) : reported_path(record, *src, *dst);
     if (!there) return false;
     Observation made{.path = *there, .sent = kTries, .lost = bad ? kTries : 0};
     // Acknowledgements come back under the label of the peer's queue pair.
@@ -113,7 +113,7 @@ class PathEvidence {
     return false;
   }
 
-  void tell(const Diagnosis& diagnosis, NetworkFindings& found) const {
+  void add_findings(const Diagnosis& diagnosis, NetworkFindings& found) const {
     const Fabric& fabric = *in_.fabric;
     const auto from = [&](const std::optional<ChannelId>& channel) {
       return channel ? fabric.name_of(fabric.source_node(*channel)) : std::string();

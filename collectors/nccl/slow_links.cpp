@@ -54,7 +54,7 @@ class SlowLinks {
     sum(scope);
     if (waited_.empty()) {
       report.evidence.emplace_back(
-          tells_qps_ ? "which link is not known: the queue pairs of these steps are not in the tables (--qps)"
+          knows_qps_ ? "which link is not known: the queue pairs of these steps are not in the tables (--qps)"
                      : "which link is not known: these steps do not tell by which queue pairs they went");
       return;
     }
@@ -70,7 +70,7 @@ class SlowLinks {
         else if (step <= kQuiet * usual)
           says = QpSays::good_there;
       }
-      if (says == QpSays::bad) tell(key, *record, found->second.of_step(), usual, report);
+      if (says == QpSays::bad) add_slow(key, *record, found->second.of_step(), usual, report);
       judged.push_back({record, says});
     }
     if (bad_ > kMaxShown) report.evidence.push_back(fmt::format("and {} queue pairs more", bad_ - kMaxShown));
@@ -117,7 +117,7 @@ class SlowLinks {
   void add(const ProfileOperation& operation, const ProfileCommunicator& communicator) {
     const Process process = process_of(communicator);
     for (const ProfileQp& qp : operation.qps) {
-      tells_qps_ = true;
+      knows_qps_ = true;
       const QpKey key{process, qp.number.value()};
       if (qp.steps == 0 || !records_.contains(key)) continue;
       Waited& waited = waited_[key];
@@ -132,7 +132,7 @@ class SlowLinks {
     return steps.size() < kMinSample ? 0 : median(steps);
   }
 
-  void tell(const QpKey& key, const QpRecord& record, double step, double usual, SlowReport& report) {
+  void add_slow(const QpKey& key, const QpRecord& record, double step, double usual, SlowReport& report) {
     if (bad_++ >= kMaxShown) return;
     const auto time = [](double seconds) {
       return readable(Nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
@@ -149,7 +149,7 @@ class SlowLinks {
   std::map<QpKey, const QpRecord*> records_;
   std::map<std::uint64_t, std::set<std::string>> hosts_of_pid_;
   std::map<QpKey, Waited> waited_;
-  bool tells_qps_ = false;
+  bool knows_qps_ = false;
   std::size_t bad_ = 0;
 };
 

@@ -178,7 +178,7 @@ class GroupSuspects {
     for (const Member& member : group_->members) {
       if (member.entered < *group_->hangs_at || !member.has_dump) continue;
       const bool here = member.blocked == group_->hangs_at;
-      if (here && member.entry->state == EntryState::scheduled && !tells_starts(member.rank)) continue;
+      if (here && member.entry->state == EntryState::scheduled && !knows_starts(member.rank)) continue;
       ++entered;
       if (here && member.entry->state == EntryState::scheduled && !is_held_up(member))
         late.push_back(member.rank);
@@ -198,7 +198,7 @@ class GroupSuspects {
   }
 
   /// Without TORCH_NCCL_ENABLE_TIMING an entry is scheduled until it is completed.
-  bool tells_starts(Rank rank) const {
+  bool knows_starts(Rank rank) const {
     const FlightDump* dump = job_->dump_of(rank);
     return dump != nullptr && std::ranges::any_of(dump->entries, [](const FlightEntry& entry) {
              return entry.started > 0 || entry.state == EntryState::started;

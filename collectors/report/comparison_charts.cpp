@@ -99,11 +99,15 @@ std::string forest_chart(const compare::Comparison& comparison, std::size_t most
     put_point(out, cell.decision, axis.x(cell.ratio()), y);
     put(out, "</g>\n");
   }
+  const bool has_arrivals = std::ranges::any_of(
+      comparison.cells, [](const CellResult& cell) { return cell.cell.metric == compare::Metric::arrived; });
   put(out,
-      "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">B/A; shaded: within the margin; circle: equal, "
-      "diamond: "
-      "differs, square: undecided</text></svg>\n",
-      (kLeft + kRight) / 2, bottom + 16);
+      "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">B/A; shaded: within the margin{}; circle: equal, "
+      "diamond: differs, square: undecided</text></svg>\n",
+      (kLeft + kRight) / 2, bottom + 16,
+      has_arrivals ? fmt::format(" ({:.2g} % of what arrives)",
+                                 comparison.settings.margin_of(compare::Metric::arrived) * 100)
+                   : "");
   return fmt::to_string(out);
 }
 

@@ -143,7 +143,8 @@ void put_blocks(Text& out, const ComparedRuns& runs) {
   put(out, "<h2>Blocks, in the order in which they ran</h2>\n");
   for (std::size_t i = 0; i < shown; ++i) {
     put(out, "<details{}><summary>{}</summary>\n", i == 0 ? " open" : "", escaped(cell_name(cells[i]->cell)));
-    fmt::format_to(std::back_inserter(out), "{}", blocks_chart(*cells[i], runs.comparison.settings.margin));
+    fmt::format_to(std::back_inserter(out), "{}",
+                   blocks_chart(*cells[i], runs.comparison.settings.margin_of(cells[i]->cell.metric)));
     put(out, "<table><tr><th>block</th>");
     for (std::size_t k = 0; k < cells[i]->blocks.size(); ++k) put(out, "<th class=\"n\">{}</th>", k + 1);
     put(out, "</tr><tr><td>B/A</td>");
@@ -172,10 +173,11 @@ void put_quantiles(Text& out, const ComparedRuns& runs) {
     };
     put(out, "<details{}><summary>{}</summary>\n", cell == cells.front() ? " open" : "",
         escaped(cell_name(cell->cell)));
-    out.append(quantile_chart(cell->cell.metric == compare::Metric::time
-                                  ? "share of runs that took no longer; seconds"
-                                  : "share of runs that got no more; bits per second",
-                              {{"A", values(runs.a)}, {"B", values(runs.b)}}));
+    out.append(quantile_chart(
+        cell->cell.metric == compare::Metric::time        ? "share of runs that took no longer; seconds"
+        : cell->cell.metric == compare::Metric::bandwidth ? "share of runs that got no more; bits per second"
+                                                          : "share of runs that had no more",
+        {{"A", values(runs.a)}, {"B", values(runs.b)}}));
     put(out, "</details>\n");
   }
 }

@@ -33,11 +33,12 @@ const Reasons* reasons_of(const ComparedFabrics& fabrics, const compare::Cell& c
   return at == fabrics.reasons.end() ? nullptr : &*at;
 }
 
-/// Of those that differ and are explained, the one with the greatest difference.
-const CellResult* worst_cell(const compare::Comparison& comparison, const ComparedFabrics& fabrics) {
+/// Of those that differ (and are explained), the one with the greatest difference.
+const CellResult* worst_cell(const compare::Comparison& comparison, const ComparedFabrics& fabrics,
+                             bool is_explained) {
   const CellResult* worst = nullptr;
   for (const CellResult& cell : comparison.cells)
-    if (cell.decision == Decision::differs && reasons_of(fabrics, cell.cell) &&
+    if (cell.decision == Decision::differs && (!is_explained || reasons_of(fabrics, cell.cell)) &&
         (!worst || compare::advantage(cell.ratio()) > compare::advantage(worst->ratio())))
       worst = &cell;
   return worst;
@@ -142,8 +143,11 @@ const LayerShare* main_layer(const Reasons& reasons) {
 }
 
 std::string main_reason(const compare::Comparison& comparison, const ComparedFabrics& fabrics) {
-  const CellResult* worst = worst_cell(comparison, fabrics);
-  if (!worst) return "";
+  const CellResult* worst = worst_cell(comparison, fabrics, true);
+  if (!worst) {
+    worst = worst_cell(comparison, fabrics, false);
+    return worst ? named_alone(worse_side(*worst), fabrics) : "";
+  }
   const Reasons* reasons = reasons_of(fabrics, worst->cell);
   if (reasons->asked) return "; they were asked for different rates";
   const LayerShare* layer = main_layer(*reasons);
@@ -179,6 +183,7 @@ std::vector<std::string> beside_layers(const ComparedFabrics& fabrics) {
   for (const compare::CongestionCount& count : fabrics.congestion)
     said.push_back("counted: " + to_string(count));
   for (const std::string& what : fabrics.not_told) said.push_back("not told: " + what);
+  for (const std::string& what : fabrics.impossible) said.push_back("impossible here: " + what);
   return said;
 }
 
@@ -192,6 +197,7 @@ void add_reasons(const ComparedFabrics& fabrics, files::DocumentTree& tree) {
   for (const compare::CongestionCount& count : fabrics.congestion)
     counts.push_back({{"counter", count.counter}, {"a", count.a}, {"b", count.b}, {"proven", count.differs}});
   tree["not_told"] = fabrics.not_told;
+  if (!fabrics.impossible.empty()) tree["impossible"] = fabrics.impossible;
   auto& all = tree["reasons"] = files::DocumentTree::array();
   for (const Reasons& reasons : fabrics.reasons) {
     auto layers = files::DocumentTree::array();

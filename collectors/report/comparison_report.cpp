@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "collectors/report/comparison_reasons.hpp"
@@ -45,7 +46,9 @@ std::string better(const CellResult& cell) {
 }
 
 /// Exact: sizes of benchmarks are powers of two.
-std::string size_text(Bytes size) {
+std::string size_text(const Cell& cell) {
+  if (cell.metric == Metric::arrived || cell.metric == Metric::ways) return {};  // of no size
+  const Bytes size = cell.size;
   constexpr std::pair<std::int64_t, const char*> kUnits[] = {
       {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
   for (const auto& [unit, name] : kUnits)
@@ -55,15 +58,19 @@ std::string size_text(Bytes size) {
 
 std::string value_text(Metric metric, double value) {
   if (metric == Metric::bandwidth) return readable(Bandwidth::bit(value));
+  if (metric == Metric::arrived) return fmt::format("{:.5g} %", value * 100);
+  if (metric == Metric::ways) return fmt::format("{:.3g}", value);
   constexpr double kMaxSeconds = 1e9;  // beyond it no count of nanoseconds fits
   if (value > kMaxSeconds) return fmt::format("{:.3g} s", value);
   return readable(Nanoseconds(std::llround(value * 1e9)));
 }
 
 std::string ratio_text(const CellResult& cell) {
-  const auto ratio = ratio_number(cell.ratio());
-  if (!cell.test) return ratio;
-  return fmt::format("{} ({}-{})", ratio, ratio_number(cell.test->low), ratio_number(cell.test->high));
+  const auto number = [&](double ratio) {
+    return cell.cell.metric == Metric::arrived ? fmt::format("{:.5f}", ratio) : ratio_number(ratio);
+  };
+  if (!cell.test) return number(cell.ratio());
+  return fmt::format("{} ({}-{})", number(cell.ratio()), number(cell.test->low), number(cell.test->high));
 }
 
 std::string_view unit_name(Design design) { return design == Design::blocks ? "block" : "run"; }
@@ -111,6 +118,22 @@ std::vector<std::string> common_words(const std::vector<CellResult>& cells) {
   return common;
 }
 
+/// The work and its size, within a sentence.
+std::string named_text(const Cell& cell) {
+  const auto size = size_text(cell);
+  return work_text(cell) + (size.empty() ? "" : " " + size);
+}
+
+/// What is equal within: of what arrives less.
+std::string margins_text(const Comparison& comparison) {
+  const auto is_of_arrivals = [](const CellResult& cell) { return cell.cell.metric == Metric::arrived; };
+  const double margin = comparison.settings.margin, least = comparison.settings.margin_of(Metric::arrived);
+  if (std::ranges::none_of(comparison.cells, is_of_arrivals)) return percent(margin);
+  if (std::ranges::all_of(comparison.cells, is_of_arrivals)) return percent(least);
+  return least == margin ? percent(margin)
+                         : fmt::format("{} ({} of what arrives)", percent(margin), percent(least));
+}
+
 std::string cell_table(const Comparison& comparison, std::size_t columns) {
   const auto common = common_words(comparison.cells);
   std::string text;
@@ -120,7 +143,7 @@ std::string cell_table(const Comparison& comparison, std::size_t columns) {
     std::vector<std::string> own;
     std::ranges::copy_if(cell.cell.work, std::back_inserter(own),
                          [&](const std::string& word) { return std::ranges::count(common, word) == 0; });
-    table.add({own.empty() ? "the same" : joined(own, " "), size_text(cell.cell.size),
+    table.add({own.empty() ? "the same" : joined(own, " "), size_text(cell.cell),
                value_text(cell.cell.metric, cell.a.mean), value_text(cell.cell.metric, cell.b.mean),
                ratio_text(cell), verdict_text(cell, comparison.settings.design)});
   }
@@ -132,7 +155,7 @@ std::string one_sided_text(std::string_view side, const std::vector<Cell>& cells
   std::vector<std::string> names;
   for (const Cell& cell : cells) {
     if (names.size() == kMaxOneSided) break;
-    names.push_back(work_text(cell) + " " + size_text(cell.size));
+    names.push_back(named_text(cell));
   }
   if (cells.size() > kMaxOneSided) names.push_back(fmt::format("and {} more", cells.size() - kMaxOneSided));
   return wrapped(fmt::format("only in {}: {}", side, joined(names, ", ")), 0, columns, 2);
@@ -163,11 +186,8 @@ files::DocumentTree side_tree(const compare::Side& side) {
   return tree;
 }
 
-std::string_view unit_of(Metric metric) { return metric == Metric::time ? "s" : "bit/s"; }
-std::string_view name_of(Metric metric) { return metric == Metric::time ? "time" : "bandwidth"; }
-
 files::DocumentTree cell_tree(const Cell& cell) {
-  return {{"work", work_text(cell)}, {"size_bytes", cell.size.count()}, {"metric", name_of(cell.metric)}};
+  return {{"work", work_text(cell)}, {"size_bytes", cell.size.count()}, {"metric", to_string(cell.metric)}};
 }
 
 files::DocumentTree result_tree(const CellResult& cell) {
@@ -255,16 +275,38 @@ std::string difference_text(const Comparison& comparison, std::string_view margi
     if (cell.decision == Decision::differs &&
         (!most || compare::advantage(cell.ratio()) > compare::advantage(most->ratio())))
       most = &cell;
-  return fmt::format("A and B differ in {} of {}, most in {} {}: {}; {} equal within {}, {} undecided",
+  return fmt::format("A and B differ in {} of {}, most in {}: {}; {} equal within {}, {} undecided",
                      count_of(comparison, Decision::differs), counted(comparison.cells.size(), "cell"),
-                     work_text(most->cell), size_text(most->cell.size), better(*most),
-                     count_of(comparison, Decision::equal), margin,
+                     named_text(most->cell), better(*most), count_of(comparison, Decision::equal), margin,
                      count_of(comparison, Decision::undecided));
+}
+
+/// Of the runs, a remark once: with the run's name, or with the number of runs that have it.
+std::vector<std::string> remarks_of_runs(const ComparedRuns& runs) {
+  struct Said {
+    std::string text, first;
+    std::size_t runs = 0;
+  };
+  std::vector<Said> said;                    // in the order in which they come
+  std::map<std::string, std::size_t> known;  // places in it
+  for (const auto side : {runs.a, runs.b})
+    for (const compare::Run& run : side)
+      for (const std::string& remark : run.remarks) {
+        const auto [place, is_new] = known.try_emplace(remark, said.size());
+        if (is_new) said.push_back({remark, run.name});
+        ++said[place->second].runs;
+      }
+  std::vector<std::string> remarks;
+  for (const Said& one : said)
+    remarks.push_back(one.runs == 1
+                          ? fmt::format("{}: {}", one.first, one.text)
+                          : fmt::format("in {} runs ({} first): {}", one.runs, one.first, one.text));
+  return remarks;
 }
 
 /// The verdict in one sentence.
 std::string sentence_of(const Comparison& comparison) {
-  const auto margin = percent(comparison.settings.margin);
+  const auto margin = margins_text(comparison);
   const auto cells = counted(comparison.cells.size(), "cell");
   const std::size_t undecided = count_of(comparison, Decision::undecided);
   std::string text;
@@ -283,29 +325,6 @@ std::string sentence_of(const Comparison& comparison) {
   return text + losses_text(comparison);
 }
 
-/// The columns of both kinds of cells.
-std::vector<files::RowValue> row_of(const Cell& cell) {
-  return {work_text(cell), cell.size.count(), std::string(name_of(cell.metric)),
-          std::string(unit_of(cell.metric))};
-}
-
-std::vector<files::RowValue> row_of(const CellResult& cell) {
-  auto row = row_of(cell.cell);
-  const auto tested = [&](double CellResult::Test::*number) {
-    return cell.test ? files::RowValue(*cell.test.*number) : files::RowValue();
-  };
-  const auto side = better_side(cell.cell.metric, cell.ratio());
-  row.insert(row.end(),
-             std::initializer_list<files::RowValue>{
-                 cell.a.mean, cell.b.mean, cell.ratio(), tested(&CellResult::Test::low),
-                 tested(&CellResult::Test::high), tested(&CellResult::Test::p),
-                 std::string(to_string(cell.decision)), std::string(cell.proven() ? "yes" : "no"),
-                 cell.proven() ? files::RowValue(std::string(1, side)) : files::RowValue(),
-                 tested(&CellResult::Test::least_shown),
-                 cell.needed ? files::RowValue(static_cast<std::int64_t>(*cell.needed)) : files::RowValue()});
-  return row;
-}
-
 }  // namespace
 
 std::string comparison_sentence(const ComparedRuns& runs) {
@@ -319,9 +338,7 @@ std::vector<std::string> comparison_remarks(const ComparedRuns& runs) {
   auto all = cycle_remarks(runs.comparison);
   all.insert(all.end(), runs.comparison.remarks.begin(), runs.comparison.remarks.end());
   if (runs.fabrics) all.insert(all.end(), runs.fabrics->remarks.begin(), runs.fabrics->remarks.end());
-  for (const auto side : {runs.a, runs.b})
-    for (const compare::Run& run : side)
-      for (const std::string& remark : run.remarks) all.push_back(run.name + ": " + remark);
+  for (std::string& remark : remarks_of_runs(runs)) all.push_back(std::move(remark));
   return all;
 }
 
@@ -331,7 +348,10 @@ std::string cell_verdict(const CellResult& cell, Design design) {
   return text;
 }
 
-std::string cell_name(const Cell& cell) { return work_text(cell) + ", " + size_text(cell.size); }
+std::string cell_name(const Cell& cell) {
+  const auto size = size_text(cell);
+  return joined(cell.work, size.empty() ? ", " : " ") + (size.empty() ? "" : ", " + size);
+}
 
 std::string cell_value(Metric metric, double value) { return value_text(metric, value); }
 
@@ -369,24 +389,6 @@ std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp
   if (comparison.settings.looks > 1) tree["looks"] = comparison.settings.looks;
   if (runs.fabrics) add_reasons(*runs.fabrics, tree);
   return files::document_text(tree) + "\n";
-}
-
-files::RowSet comparison_rows(const ComparedRuns& runs) {
-  files::RowSet set{.columns = {"work", "size_bytes", "metric", "unit", "a", "b", "ratio", "low", "high", "p",
-                                "verdict", "proven", "better", "least_shown", "needed", "row", "remark"}};
-  const auto add = [&](std::vector<files::RowValue> row, std::string_view kind, files::RowValue remark = {}) {
-    row.resize(set.columns.size() - 2);
-    row.emplace_back(std::string(kind));
-    row.push_back(std::move(remark));
-    set.rows.push_back(std::move(row));
-  };
-  const Comparison& comparison = runs.comparison;
-  for (const CellResult& cell : comparison.cells) add(row_of(cell), "cell");
-  for (const Cell& cell : comparison.b.missing) add(row_of(cell), "only_a");
-  for (const Cell& cell : comparison.a.missing) add(row_of(cell), "only_b");
-  add({}, "remark", comparison_sentence(runs));
-  for (std::string& remark : comparison_remarks(runs)) add({}, "remark", std::move(remark));
-  return set;
 }
 
 }  // namespace weft::report

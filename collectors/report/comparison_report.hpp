@@ -26,6 +26,7 @@ struct ComparedFabrics {
   std::vector<compare::SlowPlace> slow_a = {}, slow_b = {};
   std::vector<compare::CongestionCount> congestion = {};
   std::vector<std::string> not_told = {};
+  std::vector<std::string> impossible = {};  // what a side cannot carry, a sentence each
 };
 
 /// What was compared, with its runs. All are of the caller, and must outlive this.

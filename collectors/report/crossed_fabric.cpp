@@ -99,6 +99,8 @@ std::optional<Fabric> crossed_fabric(std::string_view name, std::span<const comp
     // There and back are two paths in one.
     for (const compare::RoundTrip& trip : run.trips)
       crossed.take(run.channels, std::span(trip.path).first(std::min(trip.hops, trip.path.size())));
+    for (const compare::ProbedPath& probed : run.probed)
+      crossed.take(run.channels, std::span(probed.path).first(std::min(probed.hops, probed.path.size())));
     if (crossed.links.size() > most) return std::nullopt;
   }
   if (crossed.links.empty()) return std::nullopt;

@@ -297,7 +297,7 @@ Entry entry_of(const files::SetReport& set, const files::DiagnosisDocument& docu
   for (const auto& channels : set.alternatives) entry.lines.push_back(joined(channels, " and "));
   if (set.more) entry.lines.emplace_back("or others that fit as well, too many to list");
   for (const files::GroupReport& finding : document.groups)
-    if (files::is_told_by(set, finding))
+    if (files::is_part_of(set, finding))
       entry.evidence.insert(entry.evidence.end(), finding.evidence.begin(), finding.evidence.end());
   return entry;
 }
@@ -345,7 +345,7 @@ std::vector<Entry> entries_of(const files::DiagnosisDocument& document, AlikeHos
   std::vector<Entry> all;
   for (const auto& finding : document.links) all.push_back(entry_of(finding, document.kind));
   for (const auto& finding : document.groups)
-    if (std::ranges::none_of(document.sets, [&](const auto& set) { return files::is_told_by(set, finding); }))
+    if (std::ranges::none_of(document.sets, [&](const auto& set) { return files::is_part_of(set, finding); }))
       all.push_back(entry_of(finding, document.kind));
   for (const auto& set : document.sets) all.push_back(entry_of(set, document));
   for (const auto& finding : document.fabric_wide) all.push_back(entry_of(finding, document.kind));

@@ -9,54 +9,15 @@
 #include <string>
 
 #include "collectors/report/findings.hpp"
+#include "collectors/report/load_table.hpp"
 #include "collectors/report/words.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
 #include "topology/base/text_table.hpp"
-#include "topology/files/flows_report.hpp"
 #include "topology/findings/rarest_burst.hpp"
 
 namespace weft::report {
 namespace {
-
-// What a run's load moved, as lines for people: how long messages took, what each receiver got, who was
-// slow.
-
-double percent(Bandwidth part, Bandwidth whole) { return whole > Bandwidth() ? part / whole * 100 : 100; }
-
-std::string latency_lines(const files::FlowsReport& report, std::size_t columns) {
-  std::size_t qps = 0;
-  for (const files::FlowReport& flow : report.flows) qps += flow.qps.size();
-  if (report.latency.count() == 0) return "";
-  return wrapped(
-      fmt::format("{} {}s over {} queue pairs took {} (p50), {} (p99), {} (p99.9)", report.latency.count(),
-                  to_string(report.operation), qps, duration(*report.latency.quantile(0.5)),
-                  duration(*report.latency.quantile(0.99)), duration(*report.latency.quantile(0.999))),
-      0, columns);
-}
-
-std::string receiver_lines(const files::FlowsReport& report, std::size_t columns) {
-  if (report.receivers.empty()) return "";
-  const bool incast = report.pattern == LoadPattern::incast;
-  TextTable table(
-      {{"RECEIVER"}, {"SENDERS"}, {incast ? "IN ALL" : "FROM EACH"}, {"OF ITS RIGHT"}, {"SLOWEST SENDER"}});
-  for (const files::ReceiverReport& receiver : report.receivers)
-    table.add({receiver.nic, fmt::format("{}", receiver.senders), readable(receiver.delivered),
-               fmt::format("{:.0f}%", percent(receiver.delivered, receiver.wanted)),
-               fmt::format("{}, {:.0f}%", receiver.slowest, receiver.slowest_share * 100)});
-  return table.text(columns);
-}
-
-std::string flow_table(const files::FlowsReport& report, std::size_t columns) {
-  std::string lines = receiver_lines(report, columns) + latency_lines(report, columns);
-  for (const files::SlowNicReport& slow : report.slow)
-    lines +=
-        wrapped(fmt::format("slow in {}: {}, {} of its {} flows got less than {:.0f}{}% of what is usual",
-                            slow.receives ? "receiving" : "sending", slow.nic, slow.slow, slow.flows,
-                            kSlowFlow * 100, kNoBreak),
-                0, columns);
-  return lines.empty() ? "" : "\n" + lines;
-}
 
 constexpr std::size_t kIndent = 4;
 constexpr std::size_t kNarrow = 64;  // below it there is no room for columns
@@ -374,8 +335,8 @@ std::string diagnosis_table(const files::DiagnosisDocument& document, const Tabl
   const std::size_t columns = style.columns;
   const std::vector<Entry> entries = entries_of(document);
   return headline(document, entries, style) + findings_part(entries, style) +
-         ambiguous_part(document, columns) + (document.flows ? flow_table(*document.flows, columns) : "") +
-         coverage_part(document, columns) + account_part(document, columns) + timings_part(document, columns);
+         ambiguous_part(document, columns) + load_part(document, columns) + coverage_part(document, columns) +
+         account_part(document, columns) + timings_part(document, columns);
 }
 
 std::string monitoring_line(const files::DiagnosisDocument& document) {

@@ -1,5 +1,7 @@
 #include "collectors/store/event_projection.hpp"
 
+#include <fmt/format.h>
+
 namespace weft::store {
 namespace {
 
@@ -77,6 +79,17 @@ std::string other_way(const std::string& place) {
   return at == std::string::npos ? place : place.substr(at + 2) + "--" + place.substr(0, at);
 }
 
+/// A link, written either way; or a node, and then its cables too, also those of a bundle
+/// (leaf1/3--spine2/1): no name has "--" or "/" within.
+std::string is_at(std::string_view column) {
+  const auto parts = fmt::format("'--' || replace({}, '/', '--') || '--'", column);
+  return fmt::format("(instr({0}, replace(?, '/', '--')) OR instr({0}, replace(?, '/', '--')))", parts);
+}
+void add_place(SqlValues& values, const std::string& place) {
+  values.emplace_back("--" + place + "--");
+  values.emplace_back("--" + other_way(place) + "--");
+}
+
 Result<Nanoseconds> watched_until(Database& database) {
   WEFT_TRY(const auto until, database.number("SELECT value FROM facts WHERE name=?", {word(kWatched)}));
   return Nanoseconds(until);
@@ -129,8 +142,8 @@ Result<std::vector<EventReport>> incidents(Database& database, const IncidentQue
       "('open','recovering'))";
   SqlValues values{time(query.until), time(query.from)};
   if (query.place) {
-    text += " AND id IN (SELECT incident FROM incident_places WHERE place IN (?,?))";
-    values.emplace_back(*query.place), values.emplace_back(other_way(*query.place));
+    text += " AND id IN (SELECT incident FROM incident_places WHERE " + is_at("place") + ")";
+    add_place(values, *query.place);
   }
   if (!query.suspicions) text += " AND opened IS NOT NULL";
   WEFT_TRY(const auto watched, watched_until(database));
@@ -155,8 +168,8 @@ Result<std::vector<files::OffenceReport>> offences(Database& database, const Inc
       "LEFT JOIN incidents ON incidents.id = incident) WHERE first_seen < ? AND last_seen + more >= ?";
   SqlValues values{time(watched), time(query.until), time(query.from)};
   if (query.place) {
-    text += " AND link IN (?,?)";
-    values.emplace_back(*query.place), values.emplace_back(other_way(*query.place));
+    text += " AND " + is_at("link");
+    add_place(values, *query.place);
   }
   std::vector<files::OffenceReport> found;
   text += " GROUP BY link, cause ORDER BY sum(times) DESC, sum(bad + more) DESC, link, cause";

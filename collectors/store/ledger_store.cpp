@@ -81,14 +81,14 @@ Result<Stepped> LedgerStore::change(UtcTime now, const std::function<Result<Step
                   database_.path().string());
     WEFT_TRY(const auto before, read());
     WEFT_TRY(stepped, step(before));
-    WEFT_TRY_VOID(tell(now, stepped->events));
+    WEFT_TRY_VOID(add_events(now, stepped->events));
     return write(before, stepped->ledger);
   });
   if (!done) return pass_on(done);
   return std::move(*stepped);
 }
 
-Result<void> LedgerStore::tell(UtcTime at, const std::vector<blacklist::LedgerEvent>& events) {
+Result<void> LedgerStore::add_events(UtcTime at, const std::vector<blacklist::LedgerEvent>& events) {
   for (const blacklist::LedgerEvent& event : events)
     WEFT_TRY_VOID(
         database_.execute("INSERT INTO history(at, entry, kind, text, author) VALUES(?,?,?,?,?)",
@@ -124,7 +124,7 @@ Result<void> LedgerStore::set_shared(const std::optional<SharedPlace>& shared) {
 Result<void> LedgerStore::take_over(const blacklist::LedgerChange& change, std::uint64_t sequence) {
   WEFT_TRY(const auto at, shared());
   WEFT_TRY(const auto before, read());
-  WEFT_TRY_VOID(tell(change.at, change.events));
+  WEFT_TRY_VOID(add_events(change.at, change.events));
   WEFT_TRY_VOID(write(before, with_change(before, change)));
   const auto whole = change.whole ? change.place.number : at ? at->last_whole : 0;
   return set_shared(SharedPlace{change.place, sequence, whole});

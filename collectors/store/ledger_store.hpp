@@ -53,7 +53,7 @@ class LedgerStore : public blacklist::LedgerKeeper {
  private:
   explicit LedgerStore(Database database) : database_(std::move(database)) {}
 
-  Result<void> tell(UtcTime at, const std::vector<blacklist::LedgerEvent>& events);
+  Result<void> add_events(UtcTime at, const std::vector<blacklist::LedgerEvent>& events);
   Result<void> write(const blacklist::Ledger& before, const blacklist::Ledger& after);
 
   Database database_;

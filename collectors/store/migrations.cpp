@@ -79,6 +79,22 @@ CREATE TABLE counter_readings(
   begin INTEGER PRIMARY KEY,      -- ns since 1970, of two hours
   lines TEXT NOT NULL);           -- weft.counters/1
 )",
+    // 5: the NICs that standing agents told of.
+    R"(
+CREATE TABLE nics(
+  nic TEXT PRIMARY KEY,           -- its port in the fabric
+  host TEXT NOT NULL,
+  interface TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  firmware TEXT NOT NULL,
+  pci TEXT NOT NULL,
+  pci_id TEXT NOT NULL,           -- vendor:device
+  bits_per_second INTEGER,        -- of the link; null: it was down
+  part TEXT NOT NULL,             -- of the module
+  serial TEXT NOT NULL,
+  agent TEXT NOT NULL,            -- version
+  told INTEGER NOT NULL) WITHOUT ROWID;
+)",
 });
 
 constexpr auto kLedgerSteps = std::to_array<std::string_view>({

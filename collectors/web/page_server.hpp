@@ -37,7 +37,8 @@ class PageServer {
   std::unique_ptr<Running> running_;
 };
 
-/// The token of a file that only its owner, this process's user or root, may read: 16 to 256 bytes, one line.
+/// The token of a file that only its owner, this process's user or root, may read (os::read_private_file): 16
+/// to 256 bytes, one line.
 /// Errors: not_found, permission, invalid_input.
 Result<std::string> read_token(const std::filesystem::path& file);
 

@@ -1,33 +1,20 @@
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "collectors/web/page_server.hpp"
-#include "topology/files/file_text.hpp"
+#include "topology/os/private_file.hpp"
 
 namespace weft::web {
 namespace {
 
 constexpr std::size_t kMinLength = 16;
 constexpr std::size_t kMaxLength = 256;
+constexpr std::size_t kMaxFile = 4096;
 
 }  // namespace
 
 Result<std::string> read_token(const std::filesystem::path& file) {
-  struct stat about {};
-  if (::stat(file.c_str(), &about) != 0)
-    return fail(errno == ENOENT ? ErrorKind::not_found : ErrorKind::permission, "token file {}: {}",
-                file.string(), std::strerror(errno));
-  if ((about.st_mode & 077) != 0)
-    return fail(ErrorKind::permission, "token file {}: others may read or change it: chmod 600 it",
-                file.string());
-  if (about.st_uid != ::geteuid() && about.st_uid != 0)
-    return fail(ErrorKind::permission, "token file {}: it is neither yours nor root's", file.string());
-  WEFT_TRY(auto text, files::read_text_file(file, Bytes(4096)));
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  WEFT_TRY(auto line, os::read_private_file(file, "the token file", kMaxFile));
+  auto text = os::without_line_end(std::move(line));
   const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
   if (text.size() < kMinLength || text.size() > kMaxLength || !printable)
     return fail(ErrorKind::invalid_input,

@@ -78,7 +78,7 @@ class HttpWebhook final : public Webhook {
     client_.stop();
   }
 
-  void tell(const files::EventReport& event) override {
+  void report(const files::EventReport& event) override {
     {
       const std::scoped_lock lock(mutex_);
       if (!queue_.push(event)) return;

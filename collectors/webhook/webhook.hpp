@@ -1,5 +1,5 @@
 // Webhook: sends events of incidents to a URL, each as a JSON POST with a signature, from a thread of its
-// own. Whoever calls tell() never waits: what the receiver does not take stands in a bounded queue and is
+// own. Whoever calls report() never waits: what the receiver does not take stands in a bounded queue and is
 // tried again with growing pauses. Events go in their order; one may come twice, told by its X-Weft-Event.
 // Nobody is told of suspicions nor of what is muted.
 #pragma once
@@ -45,7 +45,7 @@ class Webhook {
   /// Error usage: the URL is none, or http to another host.
   static Result<std::unique_ptr<Webhook>> start(WebhookOptions options);
   virtual ~Webhook() = default;  // what waits is dropped; ends within answer_within
-  virtual void tell(const files::EventReport& event) = 0;
+  virtual void report(const files::EventReport& event) = 0;
   virtual WebhookCounts counts() const = 0;
 };
 

@@ -1,17 +1,11 @@
 #include "probes/datapath/answer.hpp"
 
+#include "probes/packet/address_words.hpp"
 #include "probes/packet/icmp.hpp"
 #include "probes/packet/plain_probe.hpp"
 
 namespace weft::datapath {
 namespace {
-
-std::optional<Answer> read_echo(const packet::ProbePacket& packet, const packet::RunSecrets& secrets) {
-  if (packet.header.kind != packet::ProbeKind::echo || packet.header.run != secrets.run ||
-      !packet::authenticate(packet, secrets.key))
-    return std::nullopt;
-  return Echo{.header = packet.header, .from = packet.ip.source, .intact = packet.intact};
-}
 
 /// The quoted probe's header. A quote that holds all of it but was not made with the key is a forgery: `ours`
 /// is false then.
@@ -64,16 +58,24 @@ std::optional<Answer> read_hop(const packet::IpPacket& packet, const LocalNic& n
 
 }  // namespace
 
-std::optional<Answer> read_answer(ByteSpan frame, const LocalNic& nic, const packet::RunSecrets& secrets) {
-  if (const auto plain = packet::read_plain_probe(frame))
-    return plain->ip.destination == nic.address ? read_echo(*plain, secrets) : std::nullopt;
+std::optional<Answer> AnswerReader::echo_of(const packet::ProbePacket& packet) {
+  if (packet.header.kind != packet::ProbeKind::echo || packet.header.run != secrets_.run ||
+      !authenticate(packet, authenticator_))
+    return std::nullopt;
+  return std::optional<Answer>(std::in_place, std::in_place_type<Echo>, packet.header, packet.ip.source,
+                               packet.intact);
+}
+
+std::optional<Answer> AnswerReader::read(ByteSpan frame) {
+  if (read_plain_probe(frame, plain_))
+    return packet::is_same(plain_.ip.destination, nic_.address) ? echo_of(plain_) : std::nullopt;
   const auto ethernet = packet::decode_ethernet(frame);
   if (!ethernet) return std::nullopt;
   const auto ip = packet::decode_ip(frame.subspan(ethernet->size));
-  if (!ip || ip->destination != nic.address) return std::nullopt;
-  if (ip->protocol != packet::kProtocolUdp) return read_hop(*ip, nic, secrets);
+  if (!ip || ip->destination != nic_.address) return std::nullopt;
+  if (ip->protocol != packet::kProtocolUdp) return read_hop(*ip, nic_, secrets_);
   const auto packet = packet::decode_probe_packet(ethernet->header, *ip);
-  return packet ? read_echo(*packet, secrets) : std::nullopt;
+  return packet ? echo_of(*packet) : std::nullopt;
 }
 
 }  // namespace weft::datapath

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <vector>
 
 #include "probes/datapath/pacer.hpp"
@@ -47,6 +46,8 @@ class Exchange {
         book_(book),
         pacer_(pacer_of(request.pace, context.port.now())),
         batch_(batch_of(request.pace)),
+        authenticator_(context.secrets.key),
+        answers_(context.nic, context.secrets),
         identification_(packet::first_identification(request.batch, context.secrets.key)) {}
 
   Result<void> run(const std::stop_token& stop) {
@@ -62,14 +63,20 @@ class Exchange {
 
  private:
   void fill(std::size_t wanted) {
-    while (queue_.size() < wanted) {
-      auto probe = book_.next();
+    while (queued_ < wanted) {
+      const auto probe = book_.next();
       if (!probe) return;
       if (request_.next_hops[probe->peer])
-        queue_.push_back(*probe);
+        queue_[queued_++] = *probe;
       else
         book_.refused(*probe);
     }
+  }
+
+  /// The first ones of the queue are settled.
+  void forget(std::size_t probes) {
+    std::copy(queue_.begin() + probes, queue_.begin() + queued_, queue_.begin());
+    queued_ -= probes;
   }
 
   ByteSpan compose(std::size_t slot, Nanoseconds now) {
@@ -93,7 +100,7 @@ class Exchange {
                                      .spec = probe.spec,
                                      .sequence = probe.sequence,
                                      .sent_at = now};
-    return frames_[slot].write(route, header, context_.secrets.key, first_psn_of(header), size);
+    return frames_[slot].write(route, header, authenticator_, first_psn_of(header), size);
   }
 
   std::uint32_t first_psn_of(const packet::ProbeHeader& header) {
@@ -109,7 +116,7 @@ class Exchange {
     blocked_ = false;
     if (wanted == 0) return {};
     fill(wanted);
-    const auto count = std::min(wanted, queue_.size());
+    const auto count = std::min(wanted, queued_);
     if (count == 0) return {};
     std::array<ByteSpan, kBatch> batch;
     for (std::size_t i = 0; i < count; ++i) batch[i] = compose(i, now);
@@ -123,16 +130,14 @@ class Exchange {
   /// A batch goes out one frame after the other: each is taken to have left when its share of the call was
   /// over.
   void note_sent(const SendOutcome& outcome, Nanoseconds before, Nanoseconds after) {
-    const auto taken = static_cast<std::int64_t>(outcome.taken);
-    for (std::int64_t i = 0; i < taken; ++i) {
-      book_.sent(queue_.front(), identification_++, before + (after - before) * i / taken);
-      queue_.pop_front();
-    }
+    const auto taken = outcome.taken;
+    const auto share = (after - before) / std::max<std::int64_t>(1, static_cast<std::int64_t>(taken));
+    auto left = before;
+    for (std::size_t i = 0; i < taken; ++i, left += share) book_.sent(queue_[i], identification_++, left);
     if (taken > 0) last_sent_ = after;
     pacer_.sent(outcome.taken);
-    if (!outcome.too_large) return;
-    book_.refused(queue_.front());
-    queue_.pop_front();
+    if (outcome.too_large) book_.refused(queue_[taken]);
+    forget(taken + (outcome.too_large ? 1 : 0));
   }
 
   /// How long to wait for answers before the next step; nothing when all is done.
@@ -140,7 +145,7 @@ class Exchange {
     const auto now = context_.port.now();
     if (blocked_) return now + kQueueFull;
     fill(1);
-    if (!queue_.empty()) return std::min(pacer_.next(), now + kStopCheck);
+    if (queued_ > 0) return std::min(pacer_.next(), now + kStopCheck);
     // Of a peer that is late the echoes come one after the other: as long as they do, more may come.
     const auto latest = std::clamp(last_answer_, last_sent_, last_sent_ + kMaxLate);
     const auto end = latest + request_.pace.answer_wait;
@@ -155,11 +160,13 @@ class Exchange {
     looked_ = context_.port.now();
     WEFT_TRY(const auto arrivals, context_.port.receive(until));
     came_ = !arrivals.empty();
+    bool any = false;
     for (const auto& arrival : arrivals)
-      if (const auto answer = read_answer(arrival.frame, context_.nic, context_.secrets)) {
+      if (const auto answer = answers_.read(arrival.frame)) {
         book_.answered(*answer, arrival.at);
-        last_answer_ = context_.port.now();
+        any = true;
       }
+    if (any) last_answer_ = context_.port.now();
     return {};
   }
 
@@ -168,7 +175,10 @@ class Exchange {
   ProbeBook& book_;
   Pacer pacer_;
   std::size_t batch_;
-  std::deque<Outgoing> queue_;
+  packet::Authenticator authenticator_;  // of what is sent
+  AnswerReader answers_;
+  std::array<Outgoing, kBatch> queue_;
+  std::size_t queued_ = 0;
   std::array<packet::FrameTemplate, kBatch> frames_;
   std::vector<std::optional<std::uint32_t>> first_psns_;  // by spec, from its first probe on
   std::uint16_t identification_;

@@ -36,6 +36,8 @@ struct FlowSpec {
   Bytes size = Bytes(4096);        // of one IP packet
   /// Half way through the flow moves to this label, its queue pair alive; only queue pairs can.
   std::optional<PathLabel> then = std::nullopt;
+  /// Of the echoes of its probes (TripProbes); absent: no probes go beside it.
+  std::optional<PathLabel> back_label = std::nullopt;
   friend bool operator==(const FlowSpec&, const FlowSpec&) = default;
 };
 inline constexpr std::uint32_t kDeepestFlow = 64;
@@ -50,6 +52,13 @@ struct FlowOptions {
   std::optional<Bytes> volume = std::nullopt;  // of a flow, in IP packets: it ends then, or with `duration`
   friend bool operator==(const FlowOptions&, const FlowOptions&) = default;
 };
+/// A few small probes beside the flows of a request, each over the label of its flow: what round trips take
+/// under load. Engines that cannot send them send none, and tell of none.
+struct TripProbes {
+  BatchId batch;                  // of their own: receivers count them apart from the flows
+  double packets_per_second = 0;  // of the whole request
+  friend bool operator==(const TripProbes&, const TripProbes&) = default;
+};
 struct FlowRequest {
   RunId run;
   BatchId batch;  // one load round
@@ -57,6 +66,7 @@ struct FlowRequest {
   std::vector<FlowSpec> specs;
   Nanoseconds duration = std::chrono::milliseconds(500);
   FlowOptions flow_options = {};
+  std::optional<TripProbes> trips = std::nullopt;
   friend bool operator==(const FlowRequest&, const FlowRequest&) = default;
 };
 /// What the queue pair of a flow acknowledged.
@@ -65,6 +75,14 @@ struct FlowMeasure {
   std::uint64_t bytes = 0;    // of IP packets
   LatencyHistogram messages;  // from posting to completion, of those whose completion was asked for
   friend bool operator==(const FlowMeasure&, const FlowMeasure&) = default;
+};
+/// What became of the probes beside a flow. No count of losses: where a flow fills a queue, they are lost as
+/// its own packets are, which the flow tells better.
+struct TripTally {
+  std::uint32_t sent = 0;
+  std::uint32_t answered = 0;
+  std::optional<RttQuantiles> rtt = std::nullopt;  // absent: none was answered
+  friend bool operator==(const TripTally&, const TripTally&) = default;
 };
 struct FlowTally {
   std::uint32_t spec = 0;
@@ -81,6 +99,7 @@ struct FlowTally {
   std::optional<Nanoseconds> started = std::nullopt;  // on the engine's own clock; absent: it does not tell
   /// It arrived by every checksum's word, and the receiver's memory holds something else: a fault of a host.
   bool corrupted = false;
+  std::optional<TripTally> trips = std::nullopt;  // absent: no probes went beside it
   friend bool operator==(const FlowTally&, const FlowTally&) = default;
 };
 

@@ -27,12 +27,13 @@ struct Flow {
   Nanoseconds last{};
   std::array<packet::FrameTemplate, kBurst> frames;
 
-  ByteSpan compose(std::size_t slot, std::uint32_t ahead, Nanoseconds now, const packet::RunKey& key) {
+  ByteSpan compose(std::size_t slot, std::uint32_t ahead, Nanoseconds now,
+                   packet::Authenticator& authenticator) {
     auto next = header;
     next.sequence += ahead;
     next.sent_at = now;
     route.identification = static_cast<std::uint16_t>(next.sequence);
-    return frames[slot].write(route, next, key, first_psn, size);
+    return frames[slot].write(route, next, authenticator, first_psn, size);
   }
 
   void note_sent(std::size_t packets, Nanoseconds at) {
@@ -52,7 +53,7 @@ struct Flow {
 class FlowRun {
  public:
   FlowRun(PacketPort& port, const packet::RunKey& key, std::vector<Flow> flows)
-      : port_(port), key_(key), flows_(std::move(flows)) {}
+      : port_(port), authenticator_(key), flows_(std::move(flows)) {}
 
   Result<void> drive(Nanoseconds end, const std::stop_token& stop) {
     while (!stop.stop_requested() && port_.now() < end) {
@@ -81,7 +82,7 @@ class FlowRun {
     if (count == 0) return {};
     std::array<ByteSpan, kBurst> batch;
     for (std::size_t i = 0; i < count; ++i)
-      batch[i] = flow.compose(i, static_cast<std::uint32_t>(i), now, key_);
+      batch[i] = flow.compose(i, static_cast<std::uint32_t>(i), now, authenticator_);
     WEFT_TRY(const auto outcome, port_.send(std::span(batch).first(count)));
     flow.pacer.sent(count);
     flow.dead = outcome.too_large;
@@ -90,7 +91,7 @@ class FlowRun {
   }
 
   PacketPort& port_;
-  const packet::RunKey& key_;
+  packet::Authenticator authenticator_;
   std::vector<Flow> flows_;
 };
 

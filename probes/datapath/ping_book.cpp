@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "probes/packet/address_words.hpp"
 #include "topology/findings/loss_runs.hpp"
 
 namespace weft::datapath {
@@ -13,8 +14,10 @@ PingBook::PingBook(const PingRequest& request) : request_(request), rtts_(reques
     total += request.specs[spec].count;
     most_ = std::max(most_, request.specs[spec].count);
     tallies_.push_back({.spec = spec});
+    rtts_[spec].reserve(request.specs[spec].count);
   }
   attempts_.resize(total);
+  given_.resize(request.specs.size());
 }
 
 std::optional<Outgoing> PingBook::next() {
@@ -22,13 +25,13 @@ std::optional<Outgoing> PingBook::next() {
     while (spec_ < request_.specs.size()) {
       const auto index = spec_++;
       const auto& spec = request_.specs[index];
-      const std::uint32_t sequence = due_before(turn_, index);
-      if (due_before(turn_ + 1, index) == sequence) continue;
+      std::uint32_t& given = given_[index];
+      if (due_before(turn_ + 1, index) == given) continue;
       return Outgoing{.peer = spec.peer,
                       .label = UdpPort(static_cast<std::uint16_t>(spec.label.value())),
                       .back_label = UdpPort(static_cast<std::uint16_t>(spec.back_label.value())),
                       .spec = index,
-                      .sequence = sequence,
+                      .sequence = given++,
                       .size = static_cast<std::size_t>(spec.size.count())};
     }
   }
@@ -36,6 +39,7 @@ std::optional<Outgoing> PingBook::next() {
 }
 
 std::uint32_t PingBook::due_before(std::uint32_t turn, std::uint32_t spec) const {
+  if (request_.specs[spec].count == most_) return turn;
   const std::uint64_t specs = request_.specs.size();
   const std::uint64_t all = most_ * specs;
   return static_cast<std::uint32_t>((turn * specs * request_.specs[spec].count + most_ * (specs - 1 - spec)) /
@@ -53,7 +57,8 @@ void PingBook::answered(const Answer& answer, Nanoseconds at) {
   if (!echo || echo->header.batch != request_.batch || echo->header.spec >= request_.specs.size()) return;
   const auto index = echo->header.spec;
   const auto& spec = request_.specs[index];
-  if (echo->header.sequence >= spec.count || echo->from != request_.peers[spec.peer].address) return;
+  if (echo->header.sequence >= spec.count || !packet::is_same(echo->from, request_.peers[spec.peer].address))
+    return;
   auto& attempt = attempts_[first_attempt_[index] + echo->header.sequence];
   if (attempt.state != Attempt::State::waiting) return;
   attempt.state = Attempt::State::settled;
@@ -72,12 +77,12 @@ std::vector<PingTally> PingBook::tallies() const {
   auto result = tallies_;
   for (std::uint32_t spec = 0; spec < result.size(); ++spec) {
     result[spec].rtt = quantiles_of(rtts_[spec]);
-    tell_order(result[spec]);
+    record_order(result[spec]);
   }
   return result;
 }
 
-void PingBook::tell_order(PingTally& tally) const {
+void PingBook::record_order(PingTally& tally) const {
   if (tally.sent == 0) return;
   const Attempt* const attempts = &attempts_[first_attempt_[tally.spec]];
   // A spec's packets go in order: none after one that was never sent.
@@ -90,12 +95,15 @@ void PingBook::tell_order(PingTally& tally) const {
 
 std::optional<RttQuantiles> quantiles_of(std::vector<Nanoseconds> rtts) {
   if (rtts.empty()) return std::nullopt;
-  const auto rank = [&](std::size_t percent) {
-    const auto nth = rtts.begin() + static_cast<std::ptrdiff_t>((rtts.size() * percent + 99) / 100 - 1);
-    std::nth_element(rtts.begin(), nth, rtts.end());
-    return *nth;
+  const auto nth = [&](std::size_t percent) {
+    return rtts.begin() + static_cast<std::ptrdiff_t>((rtts.size() * percent + 99) / 100 - 1);
   };
-  return RttQuantiles{.p50 = rank(50), .p99 = rank(99)};
+  const auto p50 = nth(50), p99 = nth(99);
+  std::nth_element(rtts.begin(), p50, rtts.end());
+  RttQuantiles quantiles{.p50 = *p50};
+  std::nth_element(p50, p99, rtts.end());  // none of these is below the median
+  quantiles.p99 = *p99;
+  return quantiles;
 }
 
 }  // namespace weft::datapath

@@ -32,13 +32,14 @@ class PingBook : public ProbeBook {
   /// Packets of a spec in the turns before this one: as many as its share of them, specs with as few as
   /// others in other turns than these.
   std::uint32_t due_before(std::uint32_t turn, std::uint32_t spec) const;
-  void tell_order(PingTally& tally) const;
+  void record_order(PingTally& tally) const;
 
   const PingRequest& request_;
   std::vector<std::size_t> first_attempt_;  // of each spec, into attempts_
   std::vector<Attempt> attempts_;
   std::vector<PingTally> tallies_;
   std::vector<std::vector<Nanoseconds>> rtts_;  // per spec
+  std::vector<std::uint32_t> given_;            // by next(), per spec
   std::uint32_t spec_ = 0;                      // the next to send
   std::uint32_t turn_ = 0;
   std::uint32_t most_ = 0;  // turns: the largest count of a spec

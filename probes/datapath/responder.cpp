@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <condition_variable>
 
+#include "probes/packet/address_words.hpp"
+#include "probes/packet/plain_probe.hpp"
+
 namespace weft::datapath {
 namespace {
 
 std::uint64_t key_of(const packet::ProbeHeader& header) {
   return std::uint64_t{header.nic.value()} << 32 | header.spec;
+}
+
+bool read_by_layers(ByteSpan frame, packet::ProbePacket& packet) {
+  const auto decoded = packet::decode_probe_frame(frame);
+  if (decoded) packet = *decoded;
+  return decoded.has_value();
 }
 
 constexpr auto kStopCheck = std::chrono::milliseconds(100);
@@ -30,65 +39,80 @@ void rest(const std::stop_token& stop, std::chrono::milliseconds time) {
 
 Responder::Responder(const LocalNic& nic, const packet::RunSecrets& secrets, const RunNics& nics,
                      const ResponderLimits& limits)
-    : nic_(nic), secrets_(secrets), nics_(nics), limits_(limits) {
+    : nic_(nic), secrets_(secrets), nics_(nics), limits_(limits), authenticator_(secrets.key) {
   WEFT_CHECK(limits.batches >= 1 && limits.streams >= 1);
 }
 
 ByteSpan Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, packet::FrameTemplate& reply) {
-  const auto packet = packet::decode_probe_frame(frame, secrets_.key);
-  const bool ours = packet && packet->authentic && packet->header.run == secrets_.run &&
-                    packet->ip.destination == nic_.address &&
-                    packet->header.kind != packet::ProbeKind::echo &&
-                    nics_.is_at(packet->header.nic, packet->ip.source);  // every participant has the key
+  auto& packet = in_hand_;
+  const bool is_probe = read_plain_probe(frame, packet) || read_by_layers(frame, packet);
+  const bool authentic = is_probe && authenticate(packet, authenticator_);
+  const bool for_us = authentic && packet.header.run == secrets_.run &&
+                      packet::is_same(packet.ip.destination, nic_.address) &&
+                      packet.header.kind != packet::ProbeKind::echo;
+  Stream* stream = for_us ? known_stream(packet.header) : nullptr;
+  // Every participant has the key: that it comes from where the run has its NIC is looked up for each stream.
+  const auto& source = packet.ip.source;
+  const bool ours = for_us && (stream != nullptr ? packet::is_same(stream->from, source)
+                                                 : nics_.is_at(packet.header.nic, source));
   if (!ours) {
-    ++(packet && !packet->authentic && !packet->intact ? rejects_.damaged : rejects_.foreign);
+    ++(is_probe && !authentic && !packet.intact ? rejects_.damaged : rejects_.foreign);
     return {};
   }
-  const auto* stream = count(*packet, at);
-  const bool answer_it = stream != nullptr && packet->header.kind != packet::ProbeKind::flow;
-  return answer_it ? answer(*packet, stream->first_psn, now - at, reply) : ByteSpan();
+  if (stream == nullptr) stream = new_stream(packet);
+  const bool counted = stream != nullptr ? count(*stream, packet, at) : (++rejects_.beyond_limits, false);
+  const bool answer_it = counted && packet.header.kind != packet::ProbeKind::flow;
+  return answer_it ? answer(packet, stream->first_psn, now - at, reply) : ByteSpan();
 }
 
-/// Its stream when the packet is new and whole.
-const Responder::Stream* Responder::count(const packet::ProbePacket& packet, Nanoseconds at) {
-  auto* stream = stream_of(packet.header);
-  if (stream == nullptr) {
-    ++rejects_.beyond_limits;
-    return nullptr;
-  }
-  if (!stream->window.insert(packet.header.sequence)) {
+/// True when the packet is new and whole.
+inline bool Responder::count(Stream& stream, const packet::ProbePacket& packet, Nanoseconds at) {
+  if (!stream.window.insert(packet.header.sequence)) {
     ++rejects_.repeated;
-    return nullptr;
+    return false;
   }
-  auto& tally = stream->tally;
+  auto& tally = stream.tally;
   if (packet.header.kind == packet::ProbeKind::probe) {
-    stream->gaps.insert(packet.header.sequence);
-    tally.missing.emplace();  // they are read when someone asks
+    stream.gaps.insert(packet.header.sequence);
+    if (!tally.missing) tally.missing.emplace();  // they are read when someone asks
   }
   if (!packet.intact) {
     ++tally.corrupt;
-    return nullptr;
+    return false;
   }
   if (tally.packets++ == 0) tally.first = at;
   tally.last = std::max(tally.last, at);
   tally.bytes += packet.ip.bytes.size();
-  return stream;
+  return true;
 }
 
-Responder::Stream* Responder::stream_of(const packet::ProbeHeader& header) {
+inline Responder::Batch* Responder::known_batch(BatchId id) {
+  if (!batches_.empty() && batches_.back().id == id) return &batches_.back();  // as most packets are
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &*found->second;
+}
+
+inline Responder::Stream* Responder::known_stream(const packet::ProbeHeader& header) {
+  Batch* const batch = known_batch(header.batch);
+  if (batch == nullptr) return nullptr;
+  const auto found = batch->streams.find(key_of(header));
+  return found == batch->streams.end() ? nullptr : &found->second;
+}
+
+/// Null where there is no place for one more.
+Responder::Stream* Responder::new_stream(const packet::ProbePacket& packet) {
+  const auto& header = packet.header;
   auto& batch = batch_of(header.batch);
-  const auto found = batch.streams.find(key_of(header));
-  if (found != batch.streams.end()) return &found->second;
   if (!make_room(batch)) return nullptr;
   ++streams_;
   Stream stream{.tally = {.batch = header.batch, .from = header.nic, .spec = header.spec},
+                .from = packet.ip.source,
                 .first_psn = first_psn(header, secrets_.key)};
   return &batch.streams.emplace(key_of(header), std::move(stream)).first->second;
 }
 
 Responder::Batch& Responder::batch_of(BatchId id) {
-  const auto found = by_id_.find(id);
-  if (found != by_id_.end()) return *found->second;
+  if (Batch* const known = known_batch(id)) return *known;
   batches_.push_back({.id = id});
   by_id_[id] = std::prev(batches_.end());
   make_room(batches_.back());
@@ -110,7 +134,7 @@ bool Responder::make_room(const Batch& keep) {
 }
 
 ByteSpan Responder::answer(const packet::ProbePacket& packet, std::uint32_t first_psn, Nanoseconds turnaround,
-                           packet::FrameTemplate& reply) const {
+                           packet::FrameTemplate& reply) {
   const bool v6 = packet.ip.source.is_v6();
   const auto asked = packet.ip.bytes.size();
   if (asked != packet::probe_size(asked, v6)) return {};  // nothing that our prober sends
@@ -125,7 +149,7 @@ ByteSpan Responder::answer(const packet::ProbePacket& packet, std::uint32_t firs
   auto header = packet.header;
   header.kind = packet::ProbeKind::echo;
   header.turnaround = turnaround;
-  return reply.write(route, header, secrets_.key, first_psn, size);
+  return reply.write(route, header, authenticator_, first_psn, size);
 }
 
 void Responder::note_unsent(ByteSpan reply) {

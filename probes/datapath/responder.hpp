@@ -97,6 +97,7 @@ class Responder {
  private:
   struct Stream {
     ReceivedTally tally;
+    IpAddress from;  // where the run has its NIC
     SequenceWindow window;
     std::uint32_t first_psn = 0;
     SequenceGaps gaps;  // of probes: flows are too long to say which packets of them came
@@ -106,18 +107,22 @@ class Responder {
     std::unordered_map<std::uint64_t, Stream> streams;
   };
 
-  const Stream* count(const packet::ProbePacket& packet, Nanoseconds at);
-  Stream* stream_of(const packet::ProbeHeader& header);
+  bool count(Stream& stream, const packet::ProbePacket& packet, Nanoseconds at);
+  Batch* known_batch(BatchId id);
+  Stream* known_stream(const packet::ProbeHeader& header);
+  Stream* new_stream(const packet::ProbePacket& packet);
   Batch& batch_of(BatchId id);
   bool make_room(const Batch& keep);
   ByteSpan answer(const packet::ProbePacket& packet, std::uint32_t first_psn, Nanoseconds turnaround,
-                  packet::FrameTemplate& reply) const;
+                  packet::FrameTemplate& reply);
 
   const LocalNic& nic_;
   const packet::RunSecrets& secrets_;
   const RunNics& nics_;
   ResponderLimits limits_;
-  std::list<Batch> batches_;  // oldest first
+  packet::Authenticator authenticator_;
+  packet::ProbePacket in_hand_;  // kept: to make one empty costs as much as to look its stream up
+  std::list<Batch> batches_;     // oldest first
   std::unordered_map<BatchId, std::list<Batch>::iterator> by_id_;
   std::size_t streams_ = 0;
   ResponderRejects rejects_;

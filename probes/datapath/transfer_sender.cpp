@@ -28,8 +28,8 @@ class TransferRun {
   TransferRun(PacketPort& port, const LocalNic& nic, const packet::RunSecrets& secrets,
               const TransferRequest& request, std::vector<Qp> qps)
       : port_(port),
-        nic_(nic),
-        secrets_(secrets),
+        authenticator_(secrets.key),
+        answers_(nic, secrets),
         window_(request.window),
         batch_(request.batch),
         size_(packet::probe_size(static_cast<std::size_t>(request.size.count()), nic.address.is_v6())),
@@ -91,14 +91,14 @@ class TransferRun {
     qp.header.sequence = qp.book.next_sequence();
     qp.header.sent_at = now;
     qp.route.identification = static_cast<std::uint16_t>(qp.header.sequence);
-    const auto frame = frame_.write(qp.route, qp.header, secrets_.key, qp.first_psn, size_);
+    const auto frame = frame_.write(qp.route, qp.header, authenticator_, qp.first_psn, size_);
     auto outcome = port_.send({&frame, 1});
     if (outcome && outcome->taken > 0) qp.book.sent(now);
     return outcome;
   }
 
   void take(const Arrival& arrival) {
-    const auto answer = read_answer(arrival.frame, nic_, secrets_);
+    const auto answer = answers_.read(arrival.frame);
     const auto* echo = answer ? std::get_if<Echo>(&*answer) : nullptr;
     if (!echo || !echo->intact || echo->header.batch != batch_ || echo->header.spec >= qps_.size()) return;
     Qp& qp = qps_[echo->header.spec];
@@ -108,8 +108,8 @@ class TransferRun {
   }
 
   PacketPort& port_;
-  const LocalNic& nic_;
-  const packet::RunSecrets& secrets_;
+  packet::Authenticator authenticator_;  // of what is sent
+  AnswerReader answers_;
   std::uint32_t window_;
   BatchId batch_;
   std::size_t size_;

@@ -25,7 +25,7 @@ constexpr double kFaultyChannels = 4.0;   // of a fabric, before any sign is see
 constexpr double kMaxOfChannels = 0.005;  // and at most this share
 constexpr std::uint64_t kMinHeavy = 5;    // lost packets of a channel, to speak of their share
 
-bool tells_of_losses(Cause cause) {
+bool is_cause_of_losses(Cause cause) {
   return cause == Cause::loss || cause == Cause::down || cause == Cause::mtu || cause == Cause::corruption;
 }
 
@@ -35,7 +35,7 @@ bool tells_of_losses(Cause cause) {
 void note_labels(const Observations& observations, std::vector<LinkFinding>& links) {
   std::map<ChannelId, std::vector<std::size_t>> findings_at;
   for (std::size_t i = 0; i < links.size(); ++i) {
-    if (!tells_of_losses(links[i].cause)) continue;
+    if (!is_cause_of_losses(links[i].cause)) continue;
     for (const ChannelId channel : {Fabric::a_to_b(links[i].link), Fabric::b_to_a(links[i].link)})
       if (links[i].channel.value_or(channel) == channel) findings_at[channel].push_back(i);
   }

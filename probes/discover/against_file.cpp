@@ -228,8 +228,8 @@ class Comparison {
   }
 
   std::vector<std::string> run() && {
-    say_missing_nodes();
-    say_new_nodes();
+    report_missing_nodes();
+    report_new_nodes();
     for (std::uint32_t p = 0; p < found_.port_count(); ++p) compare_port(PortId(p));
     compare_pairs();
     return std::move(said_);
@@ -249,14 +249,14 @@ class Comparison {
     return fmt::format("{}--{}", design_.name_of(pair.first), design_.name_of(pair.second));
   }
   /// `missing` of all that are alike: each by name where all are.
-  void say_missing(const std::vector<std::string>& missing, const std::vector<std::string>& all) {
+  void report_missing(const std::vector<std::string>& missing, const std::vector<std::string>& all) {
     if (missing.size() < all.size())
       said_.push_back(some_of(missing.size(), all) + ": in the file, and not found");
     else
       for (const auto& name : missing) said_.push_back(name + ": in the file, and not found");
   }
 
-  void say_missing_nodes() {
+  void report_missing_nodes() {
     for (const auto& [which, nodes] : members_) {
       std::vector<std::string> missing, all;
       for (const NodeId node : nodes) {
@@ -264,11 +264,11 @@ class Comparison {
         all.push_back(design_.name_of(node));
         if (!matching_.was_found(node)) missing.push_back(all.back());
       }
-      if (!missing.empty()) say_missing(missing, all);
+      if (!missing.empty()) report_missing(missing, all);
     }
   }
 
-  void say_new_nodes() {
+  void report_new_nodes() {
     for (std::uint32_t n = 0; n < found_.node_count(); ++n) {
       if (matching_.design_node(NodeId(n))) continue;
       const std::string what =
@@ -356,11 +356,11 @@ class Comparison {
       if (count.found == 0)
         missing[kind].push_back(name_of(pair));
       else if (count.found > count.design || !count.may_be_more)
-        say_count(pair, count);
+        report_count(pair, count);
     }
-    for (const auto& [kind, names] : missing) say_missing(names, all[kind]);
+    for (const auto& [kind, names] : missing) report_missing(names, all[kind]);
   }
-  void say_count(Pair pair, const Count& count) {
+  void report_count(Pair pair, const Count& count) {
     const bool is_clear = alike(pair.first).size() == 1 && alike(pair.second).size() == 1;
     const auto name =
         is_clear ? name_of(pair) : fmt::format("between {} and {}", label(pair.first), label(pair.second));

@@ -32,9 +32,9 @@ class FabricFinder {
       for (const TracedCable& cable : in_.traced->cables)
         cable.a.is_nic ? add_nic(cable) : add_between(cable);
       settle_between();
-      say_gaps();
+      report_gaps();
     } else {
-      say_gaps_of_records();
+      report_record_gaps();
     }
     for (const std::string& remark : in_.listed.remarks) gaps_.push_back(remark);
     return build();
@@ -53,8 +53,8 @@ class FabricFinder {
 
   void add_listed() {
     for (const auto& [near, far] : in_.listed.far) {
-      const bool told_by_both = in_.listed.far.contains(far.end);
-      if (told_by_both && far.end < near) continue;  // from its other end
+      const bool reported_by_both = in_.listed.far.contains(far.end);
+      if (reported_by_both && far.end < near) continue;  // from its other end
       cables_.push_back({end_of(near), end_of(far.end), far.rate, far.source});
       for (const CableEnd& end : {near, far.end}) at_port_[end] = cables_.size() - 1;
     }
@@ -278,7 +278,7 @@ class FabricFinder {
     return fmt::format("{} ({})", listed(names, [](const auto& name) { return name; }), at);
   }
 
-  void say_gaps() {
+  void report_gaps() {
     std::vector<std::string> as_one, untraced;
     for (const TracedGap& gap : in_.traced->gaps) {
       const auto nics = listed(gap.nics, [this](std::uint32_t nic) { return nics_.name(nic); });
@@ -331,17 +331,17 @@ class FabricFinder {
   }
 
   /// Records alone.
-  void say_gaps_of_records() {
+  void report_record_gaps() {
     const auto& devices = in_.listed.devices;
     const auto is_any_host = [&](const FoundCable& c) { return is_host(c.a.node) || is_host(c.b.node); };
-    const auto is_told_twice = [&](const FoundCable& c) {
+    const auto is_reported_twice = [&](const FoundCable& c) {
       return devices.contains(c.a.node) && devices.contains(c.b.node);
     };
     const bool hosts_known = std::ranges::any_of(cables_, is_any_host);
     if (!hosts_known)
       gaps_.emplace_back("which nodes are hosts: no record says it (--hosts names them, and traces)");
     if (devices.size() == 1 ||
-        (!devices.empty() && !hosts_known && std::ranges::none_of(cables_, is_told_twice)))
+        (!devices.empty() && !hosts_known && std::ranges::none_of(cables_, is_reported_twice)))
       gaps_.push_back(fmt::format("the cables of other devices: only {} told neighbours",
                                   listed(devices, [](const auto& name) { return name; })));
   }

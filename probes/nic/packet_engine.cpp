@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "probes/datapath/flow_sender.hpp"
+#include "probes/datapath/flow_trips.hpp"
 #include "probes/datapath/prober.hpp"
 #include "probes/datapath/transfer_sender.hpp"
 #include "probes/nic/kernel_next_hops.hpp"
@@ -44,7 +45,16 @@ class PortEngine final : public PacketEngine {
   }
   Result<std::vector<datapath::FlowTally>> run(const datapath::FlowRequest& request,
                                                std::stop_token stop) override {
-    return sender_.run(request, stop);
+    const auto trips = datapath::trip_request(request);
+    if (!trips) return sender_.run(request, stop);
+    // The prober's port is its own, so neither waits for the other. Without its probes a flow is a flow
+    // still.
+    Result<std::vector<datapath::PingTally>> pings;
+    std::jthread prober([&] { pings = prober_.ping(trips->pings, stop); });
+    auto flows = sender_.run(request, stop);
+    prober.join();
+    if (flows && pings) datapath::add_trips(*trips, *pings, *flows);
+    return flows;
   }
   Result<std::vector<datapath::TransferTally>> transfer(const datapath::TransferRequest& request,
                                                         std::stop_token stop) override {

@@ -1,7 +1,8 @@
 // PacketEngine: probes, flows and the responder of one NIC over three packet ports, whatever sends the
 // frames: what the raw and the DPDK engine share. It holds UDP 4791 and asks the kernel for next hops. The
 // responder runs in a thread of its own from opening to destruction; trace, ping and transfer share the
-// prober's port and are for one thread at a time, run for one beside it.
+// prober's port and are for one thread at a time, and so is run, which sends probes beside its flows where it
+// is asked to.
 #pragma once
 
 #include <memory>

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "probes/packet/authenticator.hpp"
 #include "probes/packet/icrc.hpp"
 #include "probes/packet/probe_frame.hpp"
 
@@ -18,8 +19,8 @@ class FrameTemplate {
   /// The frame as encode_probe_frame() writes it, with zeros as padding; it holds until the next call.
   /// `first` is first_psn() of the header: who sends a stream asks for it once. `ip_size` is one that
   /// probe_size() gives.
-  ByteSpan write(const ProbeRoute& route, const ProbeHeader& header, const RunKey& key, std::uint32_t first,
-                 std::size_t ip_size);
+  ByteSpan write(const ProbeRoute& route, const ProbeHeader& header, Authenticator& authenticator,
+                 std::uint32_t first, std::size_t ip_size);
 
  private:
   /// All of a route that the frames of a flow share, in words that compare quickly.
@@ -27,8 +28,9 @@ class FrameTemplate {
   static Way way_of(const ProbeRoute& route);
   bool is_of(const ProbeRoute& route, std::size_t ip_size) const;
   void prepare(const ProbeRoute& route, std::size_t ip_size);
-  void write_headers(const ProbeRoute& route, std::uint32_t psn);
-  std::uint32_t icrc() const;
+  template <bool v6>
+  void fill(const ProbeRoute& route, const ProbeHeader& header, Authenticator& authenticator,
+            std::uint32_t psn);
 
   std::vector<std::byte> frame_;
   std::vector<std::byte> masked_;  // what the ICRC is of: headers as it takes them, and a short padding

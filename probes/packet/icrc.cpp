@@ -32,13 +32,17 @@ constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   return product;
 }
 
-}  // namespace
+// The CRC of the eight bytes of ones that stand for the local route header which RoCE does not have: the
+// first four cancel the seed, the others are multiplied by x^32, which is kPolynomial.
+constexpr std::uint32_t kCrcOfOnes = ~multiply(0xFFFFFFFF, kPolynomial);
 
-void mask_for_icrc(MutableByteSpan masked, std::size_t ip_header_size) {
-  WEFT_CHECK(ip_header_size >= kIpv4Size &&
-             kPseudoLrh + ip_header_size + kUdpSize + kBthSize <= masked.size());
-  std::memset(masked.data(), 0xFF, kPseudoLrh);
-  const auto ip = masked.subspan(kPseudoLrh).first<kIpv4Size>();
+inline std::uint32_t crc_of_masked(ByteSpan masked) {
+  return libdeflate_crc32(kCrcOfOnes, masked.data(), masked.size());
+}
+
+inline void mask(MutableByteSpan masked, std::size_t ip_header_size) {
+  WEFT_CHECK(ip_header_size >= kIpv4Size && ip_header_size + kUdpSize + kBthSize <= masked.size());
+  const auto ip = masked.first<kIpv4Size>();
   if (load_u8(ip, 0) >> 4 == 4) {
     store_u8(ip, 1, 0xFF);       // type of service
     store_u8(ip, 8, 0xFF);       // time to live
@@ -47,10 +51,16 @@ void mask_for_icrc(MutableByteSpan masked, std::size_t ip_header_size) {
     store_be32(ip, 0, load_be32(ip, 0) | 0x0FFFFFFF);  // traffic class and flow label
     store_u8(ip, 7, 0xFF);                             // hop limit
   }
-  const auto transport = masked.subspan(kPseudoLrh + ip_header_size).first<kUdpSize + kBthSize>();
+  const auto transport = masked.subspan(ip_header_size).first<kUdpSize + kBthSize>();
   store_be16(transport, 6, 0xFFFF);         // UDP checksum
   store_u8(transport, kUdpSize + 4, 0xFF);  // BTH: FECN, BECN and six reserved bits
 }
+
+}  // namespace
+
+void mask_for_icrc(MutableByteSpan masked, std::size_t ip_header_size) { mask(masked, ip_header_size); }
+
+std::uint32_t icrc_of_masked(ByteSpan masked) { return crc_of_masked(masked); }
 
 ZeroTail::ZeroTail(std::size_t bytes) : power_(kOne) {
   for (auto square = kOneByte; bytes > 0; bytes >>= 1, square = multiply(square, square))
@@ -61,22 +71,13 @@ std::uint32_t ZeroTail::operator()(std::uint32_t crc) const { return ~multiply(~
 
 std::uint32_t compute_icrc(ByteSpan packet, std::size_t ip_header_size) {
   WEFT_CHECK(ip_header_size <= kMaxIpHeader);
-  std::array<std::byte, kPseudoLrh + kCopied> masked;
+  std::array<std::byte, kCopied> masked;
   const auto copied = std::min(packet.size(), kCopied);
-  std::memcpy(masked.data() + kPseudoLrh, packet.data(), copied);
-  mask_for_icrc(MutableByteSpan(masked).first(kPseudoLrh + copied), ip_header_size);
-  const auto crc = libdeflate_crc32(0, masked.data(), kPseudoLrh + copied);
+  std::copy_n(packet.begin(), copied, masked.begin());
+  mask(MutableByteSpan(masked).first(copied), ip_header_size);
+  const auto crc = crc_of_masked(ByteSpan(masked).first(copied));
   if (copied == packet.size()) return crc;
   return libdeflate_crc32(crc, packet.data() + copied, packet.size() - copied);
-}
-
-std::uint32_t load_icrc(ByteSpan bytes) {
-  const auto big = load_be32(bytes, bytes.size() - kIcrcSize);
-  return __builtin_bswap32(big);
-}
-
-void store_icrc(MutableByteSpan bytes, std::uint32_t icrc) {
-  store_be32(bytes, bytes.size() - kIcrcSize, __builtin_bswap32(icrc));
 }
 
 }  // namespace weft::packet

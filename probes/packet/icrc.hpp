@@ -16,11 +16,11 @@ inline constexpr std::size_t kIcrcSize = 4;
 /// BTH at least.
 std::uint32_t compute_icrc(ByteSpan packet, std::size_t ip_header_size);
 
-inline constexpr std::size_t kPseudoLrh = 8;  // stands for the local route header that RoCE does not have
-
-/// Sets what the ICRC takes as ones: the first 8 bytes of `masked`, and of the IP, UDP and BTH headers behind
-/// them what routers change.
+/// Sets what the ICRC takes as ones: of the IP, UDP and BTH headers at the front of `masked` what routers
+/// change.
 void mask_for_icrc(MutableByteSpan masked, std::size_t ip_header_size);
+/// The ICRC of a packet, or of its front, that is masked.
+std::uint32_t icrc_of_masked(ByteSpan masked);
 
 /// ZeroTail: the CRC-32 of a message and so many zeros behind it, from the CRC of the message. Zeros multiply
 /// the CRC's polynomial by a power of x, whatever their number: 4 KB cost as much as 100 bytes.
@@ -34,7 +34,11 @@ class ZeroTail {
 };
 
 /// The ICRC in the last four bytes of `bytes`, and where to put it.
-std::uint32_t load_icrc(ByteSpan bytes);
-void store_icrc(MutableByteSpan bytes, std::uint32_t icrc);
+inline std::uint32_t load_icrc(ByteSpan bytes) {
+  return __builtin_bswap32(load_be32(bytes, bytes.size() - kIcrcSize));
+}
+inline void store_icrc(MutableByteSpan bytes, std::uint32_t icrc) {
+  store_be32(bytes, bytes.size() - kIcrcSize, __builtin_bswap32(icrc));
+}
 
 }  // namespace weft::packet

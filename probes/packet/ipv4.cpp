@@ -84,11 +84,6 @@ std::uint64_t checksum_add(ByteSpan bytes, std::uint64_t sum) {
   return sum;
 }
 
-std::uint16_t checksum_fold(std::uint64_t sum) {
-  while (sum >> 16 != 0) sum = (sum & 0xFFFF) + (sum >> 16);
-  return static_cast<std::uint16_t>(~sum);
-}
-
 std::uint64_t pseudo_header_sum(const IpAddress& source, const IpAddress& destination, std::uint8_t protocol,
                                 std::size_t length) {
   const auto sum = checksum_add(std::as_bytes(std::span(source.bytes())));

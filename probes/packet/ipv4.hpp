@@ -15,7 +15,10 @@ namespace weft::packet {
 std::uint64_t checksum_add(ByteSpan bytes, std::uint64_t sum = 0);
 /// Folds a sum to 16 bits and complements it: the value of a checksum field, or 0 over bytes that hold a
 /// right one.
-std::uint16_t checksum_fold(std::uint64_t sum);
+inline std::uint16_t checksum_fold(std::uint64_t sum) {
+  while (sum >> 16 != 0) sum = (sum & 0xFFFF) + (sum >> 16);
+  return static_cast<std::uint16_t>(~sum);
+}
 inline std::uint16_t internet_checksum(ByteSpan bytes) { return checksum_fold(checksum_add(bytes)); }
 
 /// The sum of the IPv6 pseudo header (RFC 8200, 8.1) of `length` bytes of `protocol`.

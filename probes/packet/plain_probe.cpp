@@ -55,44 +55,51 @@ IpAddress address_at(Headers<v6> bytes, std::size_t at) {
   return IpAddress(address);
 }
 
-MacAddress mac_at(ByteSpan bytes, std::size_t at) {
-  MacAddress mac;
+void copy_mac(MacAddress& mac, ByteSpan bytes, std::size_t at) {
   std::memcpy(mac.bytes.data(), bytes.data() + at, mac.bytes.size());
-  return mac;
 }
 
 template <bool v6>
-std::optional<ProbePacket> read(ByteSpan frame) {
-  if (frame.size() < kSmallest<v6>) return std::nullopt;
+bool read(ByteSpan frame, ProbePacket& packet) {
+  if (frame.size() < kSmallest<v6>) return false;
   constexpr std::size_t at = kEthernetSize;
   const auto bytes = frame.first<kSmallest<v6>>();
   const auto size = plain_size<v6>(bytes);
-  if (!size || *size > frame.size() - at) return std::nullopt;
+  if (!size || *size > frame.size() - at) return false;
   const auto header = bytes.template subspan<at + probe_payload_offset(v6), kProbeHeaderSize>();
-  if (!is_probe_header(header)) return std::nullopt;
-  const auto ip = frame.subspan(at, *size);
-  return ProbePacket{
-      .ethernet = {mac_at(bytes, 0), mac_at(bytes, 6), v6 ? kEtherTypeIpv6 : kEtherTypeIpv4},
-      .ip = {.source = address_at<v6>(bytes, at + (v6 ? 8 : 12)),
-             .destination = address_at<v6>(bytes, at + (v6 ? 24 : 16)),
-             .protocol = kProtocolUdp,
-             .hop_limit = load_u8(bytes, at + (v6 ? 7 : 8)),
-             .identification = v6 ? std::nullopt : std::optional(load_be16(bytes, at + 4)),
-             .header_size = ip_header_size(v6),
-             .bytes = ip,
-             .payload = ip.subspan(ip_header_size(v6))},
-      .label = UdpPort(load_be16(bytes, at + ip_header_size(v6))),
-      .header = load_probe_header(header),
-      .intact = load_icrc(ip) == compute_icrc(ip.first(*size - kIcrcSize), ip_header_size(v6))};
+  if (!is_probe_header(header)) return false;
+  copy_mac(packet.ethernet.destination, bytes, 0);
+  copy_mac(packet.ethernet.source, bytes, 6);
+  packet.ethernet.type = v6 ? kEtherTypeIpv6 : kEtherTypeIpv4;
+  packet.ethernet.vlan = std::nullopt;
+  packet.ip.source = address_at<v6>(bytes, at + (v6 ? 8 : 12));
+  packet.ip.destination = address_at<v6>(bytes, at + (v6 ? 24 : 16));
+  packet.ip.protocol = kProtocolUdp;
+  packet.ip.hop_limit = load_u8(bytes, at + (v6 ? 7 : 8));
+  packet.ip.identification = v6 ? std::nullopt : std::optional(load_be16(bytes, at + 4));
+  packet.ip.header_size = ip_header_size(v6);
+  packet.ip.bytes = frame.subspan(at, *size);
+  packet.ip.payload = packet.ip.bytes.subspan(ip_header_size(v6));
+  packet.label = UdpPort(load_be16(bytes, at + ip_header_size(v6)));
+  packet.header = load_probe_header(header);
+  packet.authentic = false;
+  packet.intact = load_icrc(packet.ip.bytes) ==
+                  compute_icrc(packet.ip.bytes.first(*size - kIcrcSize), ip_header_size(v6));
+  return true;
 }
 
 }  // namespace
 
-std::optional<ProbePacket> read_plain_probe(ByteSpan frame) {
-  if (frame.size() < kEthernetSize) return std::nullopt;
+bool read_plain_probe(ByteSpan frame, ProbePacket& packet) {
+  if (frame.size() < kEthernetSize) return false;
   const EtherType type(load_be16(frame, kEthernetSize - 2));
-  if (type == kEtherTypeIpv4) return read<false>(frame);
-  return type == kEtherTypeIpv6 ? read<true>(frame) : std::nullopt;
+  if (type == kEtherTypeIpv4) return read<false>(frame, packet);
+  return type == kEtherTypeIpv6 && read<true>(frame, packet);
+}
+
+std::optional<ProbePacket> read_plain_probe(ByteSpan frame) {
+  ProbePacket packet;
+  return read_plain_probe(frame, packet) ? std::optional(packet) : std::nullopt;
 }
 
 }  // namespace weft::packet

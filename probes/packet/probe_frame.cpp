@@ -1,11 +1,10 @@
 #include "probes/packet/probe_frame.hpp"
 
-#include <sodium.h>
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 
+#include "probes/packet/authenticator.hpp"
 #include "probes/packet/icrc.hpp"
 #include "probes/packet/plain_probe.hpp"
 #include "probes/packet/probe_header_bytes.hpp"
@@ -13,44 +12,9 @@
 namespace weft::packet {
 namespace {
 
-constexpr std::size_t kAuthenticated = 44;  // bytes of the header that stand before the authenticator
-constexpr std::size_t kEnvelopeSize = 34;
-constexpr std::size_t kBeforeHeader = kUdpSize + kBthSize + kDethSize;  // in the payload of the IP packet
-
-static_assert(kAuthenticated + sizeof(std::uint64_t) == kProbeHeaderSize);
-static_assert(sizeof(RunKey) == crypto_shorthash_KEYBYTES);
-
-std::uint64_t hash_of(ByteSpan input, const RunKey& key) {
-  std::uint64_t hash = 0;
-  static_assert(sizeof hash == crypto_shorthash_BYTES);
-  crypto_shorthash(reinterpret_cast<unsigned char*>(&hash),
-                   reinterpret_cast<const unsigned char*>(input.data()), input.size(),
-                   reinterpret_cast<const unsigned char*>(key.data()));
-  return hash;
-}
-
-/// Of the header's first 44 bytes, both addresses and the source port.
-std::uint64_t authenticator_of(ProbeHeaderBytes header, const IpAddress& source, const IpAddress& destination,
-                               UdpPort source_port, const RunKey& key) {
-  std::array<std::byte, kAuthenticated + kEnvelopeSize> input;
-  std::memcpy(input.data(), header.data(), kAuthenticated);
-  std::memcpy(input.data() + kAuthenticated, source.bytes().data(), 16);
-  std::memcpy(input.data() + kAuthenticated + 16, destination.bytes().data(), 16);
-  store_be16(input, kAuthenticated + 32, source_port.value());
-  return hash_of(input, key);
-}
-
 bool is_authentic(ProbeHeaderBytes header, const IpAddress& source, const IpAddress& destination,
                   UdpPort source_port, const RunKey& key) {
-  std::uint64_t found = 0;
-  std::memcpy(&found, header.data() + kAuthenticated, sizeof found);
-  // Compared as one word: the time does not tell how many bytes are right.
-  return found == authenticator_of(header, source, destination, source_port, key);
-}
-
-std::uint32_t clamp_turnaround(Nanoseconds turnaround) {
-  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(turnaround.count(), 0, most));
+  return stored_authenticator(header) == authenticator_of(header, source, destination, source_port, key);
 }
 
 void encode_ip(const ProbeRoute& route, std::size_t ip_size, MutableByteSpan out) {
@@ -113,20 +77,9 @@ void encode_probe_header(const ProbeHeader& header, const ProbeEnvelope& envelop
                          MutableByteSpan payload) {
   WEFT_CHECK(payload.size() >= kProbeHeaderSize);
   const auto out = payload.first<kProbeHeaderSize>();
-  store_be32(out, 0, kProbeMagic);
-  store_u8(out, 4, kProbeVersion);
-  store_u8(out, 5, static_cast<std::uint8_t>(header.kind));
-  store_be16(out, 6, header.back_label.value());
-  store_be64(out, 8, header.run.value());
-  store_be32(out, 16, header.batch.value());
-  store_be32(out, 20, header.nic.value());
-  store_be32(out, 24, header.spec);
-  store_be32(out, 28, header.sequence);
-  store_be64(out, 32, static_cast<std::uint64_t>(header.sent_at.count()));
-  store_be32(out, 40, clamp_turnaround(header.turnaround));
-  const auto authenticator =
-      authenticator_of(out, envelope.source, envelope.destination, envelope.source_port, key);
-  std::memcpy(out.data() + kAuthenticated, &authenticator, sizeof authenticator);
+  store_probe_header(header, out);
+  store_authenticator(
+      out, authenticator_of(out, envelope.source, envelope.destination, envelope.source_port, key));
 }
 
 bool authenticate(ByteSpan payload, const ProbeEnvelope& envelope, const RunKey& key) {
@@ -140,19 +93,15 @@ std::uint32_t first_psn(const ProbeHeader& header, const RunKey& key) {
   store_be32(input, 0, header.batch.value());
   store_be32(input, 4, header.nic.value());
   store_be32(input, 8, header.spec);
-  const auto hash = hash_of(input, key);
+  const auto hash = siphash(input, key);
   return load_be24(std::as_bytes(std::span(&hash, 1)), 0);
 }
 
 std::uint16_t first_identification(BatchId batch, const RunKey& key) {
   std::array<std::byte, 4> input;
   store_be32(input, 0, batch.value());
-  const auto hash = hash_of(input, key);
+  const auto hash = siphash(input, key);
   return load_be16(std::as_bytes(std::span(&hash, 1)), 0);
-}
-
-std::size_t probe_size(std::size_t wanted, bool v6) {
-  return std::max(wanted & ~std::size_t{3}, min_probe_size(v6));
 }
 
 std::size_t encode_probe_frame(const ProbeRoute& route, const ProbeHeader& header, const RunKey& key,
@@ -192,9 +141,7 @@ Result<ProbePacket> decode_probe_frame(ByteSpan frame) {
 }
 
 bool authenticate(const ProbePacket& packet, const RunKey& key) {
-  WEFT_CHECK(packet.ip.payload.size() >= kBeforeHeader + kProbeHeaderSize);
-  const auto header = packet.ip.payload.subspan(kBeforeHeader).first<kProbeHeaderSize>();
-  return is_authentic(header, packet.ip.source, packet.ip.destination, packet.label, key);
+  return is_authentic(header_of(packet), packet.ip.source, packet.ip.destination, packet.label, key);
 }
 
 Result<ProbePacket> decode_probe_frame(ByteSpan frame, const RunKey& key) {

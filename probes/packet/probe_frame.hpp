@@ -5,6 +5,7 @@
 
 #include "probes/packet/bth.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include "probes/packet/ethernet.hpp"
 #include "probes/packet/ip_packet.hpp"
@@ -80,7 +81,9 @@ constexpr std::size_t min_probe_size(bool v6) { return probe_payload_offset(v6) 
 
 /// The size on the wire of a probe asked to be `wanted` bytes: whole 4-byte words of payload (rounded down),
 /// at least the smallest probe.
-std::size_t probe_size(std::size_t wanted, bool v6);
+constexpr std::size_t probe_size(std::size_t wanted, bool v6) {
+  return std::max(wanted & ~std::size_t{3}, min_probe_size(v6));
+}
 
 struct ProbeRoute {
   MacAddress from_mac;

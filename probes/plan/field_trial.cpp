@@ -106,7 +106,7 @@ std::optional<NodeId> FieldTrial::node_at(const IpAddress& address) const {
 }
 
 /// A hop tells it alone, or all of them do together.
-bool FieldTrial::tells_path(const Seen& seen) const {
+bool FieldTrial::identifies_path(const Seen& seen) const {
   const TellingHops& telling = hops_.telling;
   if (std::ranges::any_of(telling.alone, [&](std::uint8_t hop) { return seen.contains(hop); })) return true;
   if (!telling.together) return false;
@@ -132,7 +132,7 @@ FieldTrial::Beside FieldTrial::compare(const Seen& usual, const Seen& other) con
     before = node_at(from);
     expected = static_cast<std::uint8_t>(hop + 1);
   }
-  beside.tells = beside.parted || tells_path(common);
+  beside.tells = beside.parted || identifies_path(common);
   return beside;
 }
 

@@ -56,7 +56,7 @@ class FieldTrial {
     std::optional<NodeId> chooser;       // the switch before it, where both met that
   };
   Beside compare(const Seen& usual, const Seen& other) const;
-  bool tells_path(const Seen& seen) const;
+  bool identifies_path(const Seen& seen) const;
   std::optional<NodeId> node_at(const IpAddress& address) const;
 
   const Fabric* fabric_;

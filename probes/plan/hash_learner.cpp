@@ -105,6 +105,28 @@ std::optional<std::uint32_t> LinearModel::predict(const FlowBits& flow) const {
   return known != cosets_.end() ? std::optional(known->second) : last_member(coset);
 }
 
+std::optional<FlowBits> LinearModel::flow_to(std::uint32_t member) const {
+  const auto known = std::ranges::find(cosets_, member, [](const auto& each) { return each.second; });
+  return known == cosets_.end() ? std::nullopt : std::optional(known->first);
+}
+
+// LinearByIngress
+
+/// With A x + b + c the sum of a flow x from a port whose constant is c, and A y + b that of a known flow y
+/// with the same next hop, c = A (x + y).
+Lesson LinearByIngress::learn(const FlowBits& flow, std::uint32_t member, std::uint32_t ingress) {
+  if (offsets_.empty()) offsets_.try_emplace(ingress);
+  const auto offset = offsets_.find(ingress);
+  if (offset != offsets_.end()) return linear_.learn(flow ^ offset->second, member);
+  if (const auto known = linear_.flow_to(member)) offsets_.try_emplace(ingress, flow ^ *known);
+  return Lesson::news;
+}
+
+std::optional<std::uint32_t> LinearByIngress::predict(const FlowBits& flow, std::uint32_t ingress) const {
+  const auto offset = offsets_.find(ingress);
+  return offset == offsets_.end() ? std::nullopt : linear_.predict(flow ^ offset->second);
+}
+
 // CrcModel
 
 CrcModel::CrcModel(std::uint32_t members)
@@ -245,39 +267,76 @@ HashLearner::HashLearner(std::uint32_t members, Fraction confidence)
 }
 
 void HashLearner::give_up() {
-  taken_back_ |= accepted_.has_value() || is_table();
+  taken_back_ |= accepted_.has_value() || had_predicted_ || is_table();
   given_up_ = true;
   accepted_.reset();
   table_.reset();
 }
 
-/// In the flows so far, of which none was predicted.
-void HashLearner::look_for_table() {
-  if (accepted_) return give_up();
-  table_.emplace(members_, needed_);
-  for (const auto& [flow, member] : flows_)
-    if (!table_->learn(flow, member)) return give_up();
+Lesson HashLearner::teach(Model& model, const FlowBits& flow, const Met& met) {
+  if (auto* by_ingress = std::get_if<LinearByIngress>(&model))
+    return by_ingress->learn(flow, met.member, met.ingress);
+  if (auto* linear = std::get_if<LinearModel>(&model)) return linear->learn(flow, met.member);
+  return std::get<CrcModel>(model).learn(flow, met.member);
 }
 
-void HashLearner::learn(const FlowBits& flow, std::uint32_t member) {
+std::optional<std::uint32_t> HashLearner::ask(const Model& model, const FlowBits& flow,
+                                              std::uint32_t ingress) {
+  if (const auto* by_ingress = std::get_if<LinearByIngress>(&model))
+    return by_ingress->predict(flow, ingress);
+  if (const auto* linear = std::get_if<LinearModel>(&model)) return linear->predict(flow);
+  return std::get<CrcModel>(model).predict(flow);
+}
+
+void HashLearner::contradicted() {
+  if (!explained_by_ingress()) look_for_table();
+}
+
+/// What was told of flows by other ports is not told any more until the new model has passed its checks.
+bool HashLearner::explained_by_ingress() {
+  if (!std::holds_alternative<LinearModel>(current_)) return false;
+  const auto first = flows_.begin()->second.ingress;
+  if (std::ranges::all_of(flows_, [&](const auto& each) { return each.second.ingress == first; }))
+    return false;
+  Model model = LinearByIngress(members_);
+  for (const auto& [flow, met] : flows_)
+    if (teach(model, flow, met) == Lesson::contradicted) return false;
+  current_ = std::move(model);
+  had_predicted_ |= accepted_.has_value();
+  accepted_.reset();
+  unchecked_ = true;
+  checks_ = 0;
+  return true;
+}
+
+/// In the flows so far, of which none was predicted.
+void HashLearner::look_for_table() {
+  if (accepted_ || had_predicted_) return give_up();
+  table_.emplace(members_, needed_);
+  for (const auto& [flow, met] : flows_)
+    if (!table_->learn(flow, met.member)) return give_up();
+}
+
+void HashLearner::learn(const FlowBits& flow, std::uint32_t member, std::uint32_t ingress) {
   WEFT_CHECK(member < members_);
   if (given_up_) return;
-  const auto [known, is_new] = flows_.try_emplace(flow, member);
+  const Met met{member, ingress};
+  const auto [known, is_new] = flows_.try_emplace(flow, met);
   if (!is_new) {
-    if (known->second != member) give_up();
+    if (known->second.member != member) give_up();
     return;
   }
   has_seen_[member] = true;
   if (table_) {
-    const bool was_told = is_table();
+    const bool was_known = is_table();
     if (table_->learn(flow, member)) return;
-    taken_back_ |= was_told;
+    taken_back_ |= was_known;
     return give_up();
   }
-  if (const auto told = predict(flow); told && *told != member) return give_up();
-  switch (std::visit([&](auto& model) { return model.learn(flow, member); }, current_)) {
+  if (const auto told = predict(flow, ingress); told && *told != member) return contradicted();
+  switch (teach(current_, flow, met)) {
     case Lesson::contradicted:
-      return look_for_table();
+      return contradicted();
     case Lesson::news:
       checks_ = 0;
       unchecked_ = true;
@@ -292,16 +351,14 @@ void HashLearner::learn(const FlowBits& flow, std::uint32_t member) {
   }
 }
 
-std::optional<std::uint32_t> HashLearner::predict(const FlowBits& flow) const {
+std::optional<std::uint32_t> HashLearner::predict(const FlowBits& flow, std::uint32_t ingress) const {
   if (table_) return table_->predict(flow);
-  if (!accepted_) return std::nullopt;
-  return std::visit([&](const auto& model) { return model.predict(flow); }, *accepted_);
+  return accepted_ ? ask(*accepted_, flow, ingress) : std::nullopt;
 }
 
-std::optional<std::uint32_t> HashLearner::suppose(const FlowBits& flow) const {
+std::optional<std::uint32_t> HashLearner::suppose(const FlowBits& flow, std::uint32_t ingress) const {
   if (given_up_) return std::nullopt;
-  if (table_) return table_->predict(flow);
-  return std::visit([&](const auto& model) { return model.predict(flow); }, current_);
+  return table_ ? table_->predict(flow) : ask(current_, flow, ingress);
 }
 
 std::size_t HashLearner::members_seen() const {

@@ -2,12 +2,13 @@
 // took. Where the group's size is a power of two the choice is taken to be T[A x + b] over GF(2), x the bits
 // of the flow, T any bijection (CRC, Toeplitz and XOR hashes; member order is not known). Two flows with one
 // next hop then differ by a vector of A's kernel, so such differences span it, and a flow's coset tells its
-// next hop (after RePaC, USENIX ATC 2021). Other sizes are the remainder, or the share, of a 16-bit CRC (the
-// share of its highest bits alone is a table filled in blocks): of the known polynomials, fields, offsets and
-// constants those are kept that explain all flows. A group that contradicts its model before anything was
-// told may choose by a table (table_model): that is looked for in what flows still come. What was learned is
-// told only after checks on fresh flows; a contradiction of what was told ends it for good. Pure; not
-// thread-safe.
+// next hop (after RePaC, USENIX ATC 2021). Where that is contradicted by flows that came in by several ports,
+// the port may be hashed too: it adds a constant of its own to b. Other sizes are the remainder, or the
+// share, of a 16-bit CRC (the share of its highest bits alone is a table filled in blocks): of the known
+// polynomials, fields, offsets and constants those are kept that explain all flows. A group that contradicts
+// its model before anything was told may choose by a table (table_model): that is looked for in what flows
+// still come. What was learned is told only after checks on fresh flows; a contradiction of what was told
+// ends it for good. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,8 @@ class LinearModel {
   Lesson learn(const routing::FlowBits& flow, std::uint32_t member);
   std::optional<std::uint32_t> predict(const routing::FlowBits& flow) const;
   Bits evidence() const { return evidence_; }
+  /// A flow that takes this member; absent: none is known.
+  std::optional<routing::FlowBits> flow_to(std::uint32_t member) const;
 
  private:
   routing::FlowBits reduced(routing::FlowBits flow) const;
@@ -52,6 +55,21 @@ class LinearModel {
   Bits evidence_ = 0;
   std::vector<routing::FlowBits> kernel_;  // a basis in echelon form, highest bits first
   std::map<routing::FlowBits, std::uint32_t> cosets_;
+};
+
+/// The same where the port is hashed by which a flow comes in: one flow that takes a known next hop tells by
+/// which vector flows that come in there differ from those of the first port.
+class LinearByIngress {
+ public:
+  explicit LinearByIngress(std::uint32_t members) : linear_(members) {}
+  Lesson learn(const routing::FlowBits& flow, std::uint32_t member, std::uint32_t ingress);
+  std::optional<std::uint32_t> predict(const routing::FlowBits& flow, std::uint32_t ingress) const;
+  /// It is the second model that is tried: by chance one of two fits twice as often.
+  Bits evidence() const { return linear_.evidence() - 1; }
+
+ private:
+  LinearModel linear_;
+  std::map<std::uint32_t, routing::FlowBits> offsets_;  // by ingress
 };
 
 /// All known 16-bit CRCs that explain the flows seen.
@@ -100,15 +118,15 @@ class HashLearner {
   HashLearner(std::uint32_t members, Fraction confidence);
 
   /// A flow took this member, 0 ... members - 1. A flow that is told again counts once; told otherwise it is
-  /// a contradiction.
-  void learn(const routing::FlowBits& flow, std::uint32_t member);
+  /// a contradiction. `ingress`: the port by which it came to the switch, any number of its own.
+  void learn(const routing::FlowBits& flow, std::uint32_t member, std::uint32_t ingress = 0);
   /// Flows take what is no member, or several: nothing is predicted from now on.
   void give_up();
 
   /// The member that a flow takes, by a model that passed its checks; absent: open.
-  std::optional<std::uint32_t> predict(const routing::FlowBits& flow) const;
+  std::optional<std::uint32_t> predict(const routing::FlowBits& flow, std::uint32_t ingress = 0) const;
   /// The same by what is supposed so far; for the choice of what to ask next.
-  std::optional<std::uint32_t> suppose(const routing::FlowBits& flow) const;
+  std::optional<std::uint32_t> suppose(const routing::FlowBits& flow, std::uint32_t ingress = 0) const;
 
   /// Whether a flow was seen to take this member. What is supposed of one that was not is by exclusion.
   bool has_seen(std::uint32_t member) const { return has_seen_[member]; }
@@ -129,8 +147,17 @@ class HashLearner {
   std::uint32_t members() const { return members_; }
 
  private:
-  using Model = std::variant<LinearModel, CrcModel>;
+  using Model = std::variant<LinearModel, LinearByIngress, CrcModel>;
+  struct Met {
+    std::uint32_t member;
+    std::uint32_t ingress;
+  };
   static Model model_for(std::uint32_t members);
+  static Lesson teach(Model& model, const routing::FlowBits& flow, const Met& met);
+  static std::optional<std::uint32_t> ask(const Model& model, const routing::FlowBits& flow,
+                                          std::uint32_t ingress);
+  void contradicted();
+  bool explained_by_ingress();
   void look_for_table();
 
   std::uint32_t members_;
@@ -141,8 +168,9 @@ class HashLearner {
   bool unchecked_ = true;            // current_ knows more than accepted_
   bool given_up_ = false;
   bool taken_back_ = false;
-  std::uint32_t checks_ = 0;  // since current_ grew
-  std::map<routing::FlowBits, std::uint32_t> flows_;
+  bool had_predicted_ = false;  // by a model that the port of ingress has replaced
+  std::uint32_t checks_ = 0;    // since current_ grew
+  std::map<routing::FlowBits, Met> flows_;
   std::vector<bool> has_seen_;
 };
 

@@ -259,7 +259,7 @@ void PathSearch::learn(Pair& pair, PathLabel name, Label& label, std::span<const
     const auto route = std::ranges::find(routes->routes, name, &Route::label);
     return route == routes->routes.end() ? nullptr : &*route;
   };
-  const bool was_told = label.told;
+  const bool was_known = label.told;
   const auto size_before = label.answers.size();
   const bool fits = learner_->learn(pair.pair.src, pair.pair.dst, name, answers, to_peer);
   const Route* route = fits ? route_of() : nullptr;
@@ -271,12 +271,12 @@ void PathSearch::learn(Pair& pair, PathLabel name, Label& label, std::span<const
     std::vector<IpAddress> from;
     for (const auto& answer : answers) from.push_back(answer.from);
     pair.odd.insert(from);
-    if (!was_told) ++pair.contradictions;
+    if (!was_known) ++pair.contradictions;
     label.told = true;
   }
-  if (route && !was_told && label.told) ++pair.told;
+  if (route && !was_known && label.told) ++pair.told;
   label.answers.insert(label.answers.end(), answers.begin(), answers.end());
-  if (size_before == 0 || !was_told) return;
+  if (size_before == 0 || !was_known) return;
   const bool differs = std::ranges::any_of(answers, [&](const datapath::HopAnswer& answer) {
     const auto old = std::span(label.answers).first(size_before);
     return std::ranges::any_of(old,

@@ -11,13 +11,14 @@ namespace {
 
 class PatternPlanner {
  public:
-  PatternPlanner(const Fabric& fabric, const PathLearner& learner) : fabric_(fabric), learner_(learner) {}
+  PatternPlanner(const Fabric& fabric, const PathLearner& learner, LabelChoice labels, std::mt19937_64 random)
+      : fabric_(fabric), learner_(learner), labels_(labels), random_(random) {}
 
   LoadRound round(std::span<const NicPair> pairs) {
     flows_.assign(fabric_.channel_count(), 0);
     LoadRound round;
     for (const NicPair& pair : pairs)
-      if (const Route* route = emptiest_route(pair)) {
+      if (const Route* route = labels_ == LabelChoice::assigned ? emptiest_route(pair) : any_route(pair)) {
         for (const ChannelId channel : channels(*route)) ++flows_[channel.value()];
         round.push_back({pair, route->label, route->paths, Bandwidth()});
       }
@@ -30,18 +31,28 @@ class PatternPlanner {
     return learner_.table().channels(learner_.table().paths(route.paths)[0]);
   }
 
+  std::vector<const Route*> usable_routes(const NicPair& pair) const {
+    std::vector<const Route*> usable;
+    if (const PairRoutes* known = learner_.find(pair.src, pair.dst))
+      for (const Route& route : known->routes)
+        if (route.reached && learner_.table().paths(route.paths).size() == 1) usable.push_back(&route);
+    return usable;
+  }
+
+  const Route* any_route(const NicPair& pair) {
+    const auto usable = usable_routes(pair);
+    return usable.empty() ? nullptr : usable[random_() % usable.size()];
+  }
+
   /// The route whose busiest channel has the fewest flows of the round yet.
   const Route* emptiest_route(const NicPair& pair) const {
-    const PairRoutes* known = learner_.find(pair.src, pair.dst);
     const Route* best = nullptr;
     std::uint32_t fewest = 0;
-    for (std::size_t r = 0; known != nullptr && r < known->routes.size(); ++r) {
-      const Route& route = known->routes[r];
-      if (!route.reached || learner_.table().paths(route.paths).size() != 1) continue;
+    for (const Route* route : usable_routes(pair)) {
       std::uint32_t most = 0;
-      for (const ChannelId channel : channels(route))
+      for (const ChannelId channel : channels(*route))
         if (fabric_.between_switches(channel)) most = std::max(most, flows_[channel.value()]);
-      if (best == nullptr || most < fewest) best = &route, fewest = most;
+      if (best == nullptr || most < fewest) best = route, fewest = most;
     }
     return best;
   }
@@ -56,6 +67,8 @@ class PatternPlanner {
 
   const Fabric& fabric_;
   const PathLearner& learner_;
+  const LabelChoice labels_;
+  std::mt19937_64 random_;
   std::vector<std::uint32_t> flows_;  // of the round, by channel
 };
 
@@ -99,7 +112,8 @@ std::vector<NicPair> pattern_pairs(const Fabric& fabric, LoadPattern pattern,
 }
 
 std::vector<LoadRound> plan_pattern_rounds(const Fabric& fabric, const PathLearner& learner,
-                                           LoadPattern pattern, std::size_t most_rounds, std::uint64_t seed) {
+                                           LoadPattern pattern, std::size_t most_rounds, std::uint64_t seed,
+                                           LabelChoice labels) {
   std::vector<std::vector<NicPair>> groups;
   switch (pattern) {
     case LoadPattern::links:
@@ -113,7 +127,7 @@ std::vector<LoadRound> plan_pattern_rounds(const Fabric& fabric, const PathLearn
   }
   std::mt19937_64 random(seed);
   std::ranges::shuffle(groups, random);
-  PatternPlanner planner(fabric, learner);
+  PatternPlanner planner(fabric, learner, labels, random);
   std::vector<LoadRound> rounds;
   for (const auto& pairs : groups) {
     if (rounds.size() == most_rounds) break;

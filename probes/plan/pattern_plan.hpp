@@ -9,16 +9,21 @@
 
 namespace weft::plan {
 
+/// How the flows of a round get their labels. Assigned: one after the other that whose path meets the fewest
+/// flows of the round. Random: any known one, as switches that hash leave it to chance, by the seed.
+enum class LabelChoice { assigned, random };
+
 /// The pairs whose paths a pattern needs, beside those of the map: all of a fabric of at most
 /// kMaxPatternNics NICs; none in a larger one, whose patterns run over the pairs that the map has.
 std::vector<NicPair> pattern_pairs(const Fabric& fabric, LoadPattern pattern,
                                    const std::vector<PortId>& without);
 inline constexpr std::size_t kMaxPatternNics = 64;  // 4,032 pairs
 
-/// Rounds over the reached routes of one known path, of the flows' routes those that meet fewest others; at
-/// most `most_rounds`, chosen by seed. Incast: a round a receiver, all its known partners send.
-/// All-pairs: in each round every NIC sends to one other and receives of one. Links: none, see load_plan.
+/// Rounds over the reached routes of one known path; at most `most_rounds`, chosen by seed. Incast: a round a
+/// receiver, all its known partners send. All-pairs: in each round every NIC sends to one other and receives
+/// of one. Links: none, see load_plan.
 std::vector<LoadRound> plan_pattern_rounds(const Fabric& fabric, const PathLearner& learner,
-                                           LoadPattern pattern, std::size_t most_rounds, std::uint64_t seed);
+                                           LoadPattern pattern, std::size_t most_rounds, std::uint64_t seed,
+                                           LabelChoice labels = LabelChoice::assigned);
 
 }  // namespace weft::plan

@@ -37,12 +37,12 @@ void SwitchHashes::learn(const NicPair& pair, PathLabel label, std::span<const C
       continue;
     }
     const auto choice = static_cast<std::uint32_t>(member - group.next_hops.begin());
-    group.hash.learn(flow, choice);
+    group.hash.learn(flow, choice, path[i].value());
     if (!group.hash.taken_back() || !group.may_change) continue;
     group.may_change = false;
     ++changed_;
     group.hash = HashLearner(static_cast<std::uint32_t>(group.next_hops.size()), confidence_);
-    group.hash.learn(flow, choice);
+    group.hash.learn(flow, choice, path[i].value());
   }
 }
 
@@ -69,9 +69,10 @@ SwitchHashes::Walk SwitchHashes::walk(const NicPair& pair, PathLabel label, bool
     }
     walk.crossed.push_back(*group);
     const HashLearner& hash = groups_[*group].hash;
-    auto told = hash.predict(flow);
+    const std::uint32_t ingress = walk.channels.back().value();
+    auto told = hash.predict(flow, ingress);
     if (!told && !by_checked) {
-      told = hash.suppose(flow);
+      told = hash.suppose(flow, ingress);
       if (told && !walk.unchecked) walk.unchecked = group;
     }
     // By exclusion alone: as good as open, for whoever asks what to trace.

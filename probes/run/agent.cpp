@@ -89,7 +89,16 @@ OpenStandingNic standing_nics_for(const AgentWords& words, const ChosenClass& pa
                                   const AgentParts& parts) {
   if (is_by_mads(words))
     return umad_standing_nics(words.agent_options.engine == EngineKind::ibsim, parts.open_mads);
+  if (words.agent_options.engine == EngineKind::verbs)
+    return verbs_standing_nics(parts.open_ud, packets, words.agent_options.probes);
   return raw_standing_nics(packets.traffic_class);
+}
+
+/// Labels are taken where the server knows each participant by a key: elsewhere anybody could give them.
+LabelPlace labels_for(LabelPlace place, const bus::BusCredential& credential) {
+  if (place.refused.empty() && !std::holds_alternative<bus::BusKey>(credential))
+    place.refused = "this agent has no credential of weft bus init: anybody could give it labels";
+  return place;
 }
 
 /// Probes all the time, and serves runs beside.
@@ -112,7 +121,13 @@ Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& c
        .version = hello.version,
        .nics = words.nics,
        .open = standing_nics_for(words, packets, parts),
-       .read_counters = is_by_mads(words) ? ReadCounters() : counters_of_nics(words.nics, kDevices),
+       .open_when = words.agent_options.engine == EngineKind::verbs ? OpenWhen::at_once : OpenWhen::assigned,
+       .engine = std::string(to_string(words.agent_options.engine)),
+       .read_counters = is_by_mads(words)
+                            ? ReadCounters()
+                            : counters_of_nics(words.nics, kDevices,
+                                               warmest_gpu([] { return host::open_nvml(); }, parts.remark)),
+       .labels = labels_for(parts.labels, credential),
        .runs_served = served,
        .say = parts.say,
        .went_round = [&] { parts.went_round(0); }},
@@ -150,6 +165,8 @@ Result<void> serve_agents(std::span<const AgentSeat> seats, std::string_view ver
     AgentParts own = parts;
     own.say = [&](const std::string& line) { parts.say(fabric + ": " + line); };
     own.went_round = [&, i](std::size_t) { parts.went_round(i); };
+    if (own.labels.refused.empty())
+      own.labels.refused = "this agent serves several fabrics, and a directory of jobs has the labels of one";
     served[i] = serve_agent(seats[i], version, own, environment, all.get_token());
     if (!served[i]) served[i] = pass_on(served[i], fabric);
     all.request_stop();

@@ -4,8 +4,10 @@
 #include <span>
 #include <stop_token>
 
+#include "probes/engine/verbs/ud_port.hpp"
 #include "probes/run/agent_options.hpp"
 #include "probes/run/engines.hpp"
+#include "probes/run/standing_labels.hpp"
 #include "probes/session/agent_loop.hpp"
 
 namespace weft::run {
@@ -15,9 +17,14 @@ struct AgentParts {
   packet::BufferFactory memory = host_memory;
   OpenVerbsEngine open_verbs = verbs_of_host();
   umad::OpenMads open_mads = mads_of_host();
+  verbs::OpenUdPort open_ud = [](const verbs::UdPortOptions& options) { return open_ud_port(options); };
   session::AgentLife life = session::AgentLife::one_run;
   /// Hears what a standing agent says to people (StandingOptions::say).
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// Hears what is no state of a standing agent, as what its host does not have; from any thread.
+  std::function<void(const std::string&)> remark = [](const std::string&) {};
+  /// Where a standing agent writes the labels of operators (StandingOptions::labels).
+  LabelPlace labels = {};
   /// That of this seat went round (StandingOptions::went_round).
   std::function<void(std::size_t seat)> went_round = [](std::size_t) {};
 };

@@ -91,14 +91,14 @@ class Asking {
   void keep(std::size_t call, HostAnswer answer, const std::optional<RelayLines>& relayed) {
     const auto& hosts = gathering_.hosts_of(call);
     if (hosts.size() == 1)
-      tell(hosts.front(), std::move(answer));
+      set_answer(hosts.front(), std::move(answer));
     else
       for (const std::size_t host : relayed->untold())
         answers_[hosts[host]].not_relayed = why_no_relay(answer);
     gathering_.ended(call);
   }
 
-  void tell(std::size_t host, HostAnswer answer) {
+  void set_answer(std::size_t host, HostAnswer answer) {
     answer.not_relayed = std::move(answers_[host].not_relayed);
     if (options_.on_answer) options_.on_answer(host, answer);
     answers_[host] = std::move(answer);
@@ -148,7 +148,7 @@ class Asking {
       const std::size_t host = hosts_of(one)[each.host];
       if (was_reached(each.answer) || each.host == 0) {
         gathering_.told(host);
-        tell(host, std::move(each.answer));
+        set_answer(host, std::move(each.answer));
       } else {
         answers_[host].not_relayed = why_no_relay(each.answer);
         gathering_.ask_directly(host);

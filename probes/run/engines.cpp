@@ -73,7 +73,12 @@ Result<nic::HostNic> raw_nic(const std::vector<session::NicReport>& nics,
 std::function<std::optional<NicCounters>()> counters_of(const std::string& interface) {
   return [interface]() -> std::optional<NicCounters> {
     auto read = host::rdma_counters("/sys", interface, os::steady_now());
-    const auto counts = counters::nic_counts(host::read_nic("/sys", interface, false));
+    const NicReading nic = host::read_nic("/sys", interface, false);
+    const auto counts = counters::nic_counts(nic);
+    if (const auto times = counters::pause_times(nic); !times.empty()) {
+      if (!read) read = NicCounters{interface, 1, os::steady_now(), {}};
+      for (const auto& [name, micros] : times) read->values.emplace(name, micros);
+    }
     // What tells nothing of its cable (a virtual one) is no news.
     const auto is_error = [](const auto& count) { return counters::facts(count.first.counter).is_error; };
     if (std::ranges::none_of(counts, is_error)) return read;
@@ -224,6 +229,7 @@ session::NicEngines engines_of(const std::shared_ptr<sim::SimNic>& nic) {
   session::NicEngines engines{nic, nic};
   engines.expect = [nic](const session::TaskWork& work) {
     if (const auto* request = std::get_if<datapath::TraceRequest>(&work)) nic->expect(*request);
+    if (const auto* request = std::get_if<datapath::FlowRequest>(&work)) nic->expect(*request);
   };
   return engines;
 }

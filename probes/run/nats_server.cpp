@@ -18,7 +18,7 @@
 namespace weft::run {
 namespace {
 
-constexpr auto kStartLimit = std::chrono::seconds(10);
+constexpr auto kStartLimit = std::chrono::seconds(30);  // it reads its streams first
 constexpr auto kPoll = std::chrono::milliseconds(10);
 constexpr Bytes kMaxText(10'000'000);  // of what the server says
 constexpr const char* kCertificate = "certificate.pem";
@@ -142,7 +142,8 @@ Result<Started> start_in(const std::filesystem::path& directory) {
     if (ended && *ended)
       return fail(ErrorKind::absent, "nats-server ended at once ({}):\n{}", to_string(**ended), text_of(log));
   }
-  return fail(ErrorKind::timeout, "nats-server did not listen within 10 s:\n{}", text_of(log));
+  return fail(ErrorKind::timeout, "nats-server did not listen within {} s:\n{}", kStartLimit.count(),
+              text_of(log));
 }
 
 }  // namespace

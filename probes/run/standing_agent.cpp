@@ -14,6 +14,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::vector<IpAddress> addresses_of(const std::vector<session::NicReport>& nics) {
+  std::vector<IpAddress> addresses;
+  for (const session::NicReport& nic : nics) addresses.push_back(nic.address);
+  return addresses;
+}
+
 class StandingAgent {
  public:
   StandingAgent(const StandingOptions& options, watch::AgentLink& link, std::uint64_t boot,
@@ -22,30 +28,34 @@ class StandingAgent {
         link_(link),
         boot_(boot),
         spool_(boot, options.spool),
-        nics_(options.nics, options.open),
-        worker_(boot, seed, nics_) {
-    if (options.read_counters) counters_.emplace(options.read_counters, options.counter_timing);
+        nics_(options.nics, options.open, options.open_when),
+        worker_(boot, seed, nics_),
+        labels_(options.labels, addresses_of(options.nics)) {
+    if (options.read_counters)
+      counters_.emplace(options.read_counters, options.counter_timing, options.version);
   }
 
   void run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      say_hello();
+      send_hello();
       if (options_.runs_served) worker_.pause(*options_.runs_served > 0);
       auto word = link_.next_word(options_.timing.look);
       if (word && *word) take(**word);
       if (!word) std::this_thread::sleep_for(options_.timing.look);  // the bus is away
       pass_windows_on();
-      tell_counters();
+      report_counters();
+      serve_labels();
       if (const auto rounds = worker_.rounds(); std::exchange(rounds_, rounds) != rounds)
         options_.went_round();
     }
     pass_windows_on();
-    static_cast<void>(
-        link_.tell(watch::to_json_text(watch::AgentBye{options_.host, boot_, "it was told to stop", true})));
+    static_cast<void>(link_.send_text(
+        watch::to_json_text(watch::AgentBye{options_.host, boot_, "it was told to stop", true})));
   }
 
  private:
-  void say_hello() {
+  void send_hello() {
+    if (auto pairs = nics_.pairs(); pairs != pairs_) pairs_ = std::move(pairs), said_.reset();
     const auto every = assignment_ ? options_.timing.repeated_hello : options_.timing.hello_interval;
     if (said_ && Clock::now() - *said_ < every) return;
     said_ = Clock::now();
@@ -55,18 +65,24 @@ class StandingAgent {
                             .plan = assignment_ ? assignment_->plan : watch::PlanVersion(),
                             .epoch = epoch_,
                             .interfaces = {},
-                            .troubles = nics_.troubles()};
+                            .troubles = nics_.troubles(),
+                            .engine = options_.engine};
     if (!refused_.empty()) hello.troubles.push_back(refused_);
     for (const session::NicReport& nic : options_.nics)
-      hello.interfaces.push_back({nic.interface, {nic.address}});
-    say_whether_reached(link_.tell(watch::to_json_text(hello)));
+      hello.interfaces.push_back({nic.interface, {nic.address}, pair_of(nic.interface)});
+    log_reachability(link_.send_text(watch::to_json_text(hello)));
     for (const std::string& trouble : hello.troubles)
       if (std::ranges::find(troubles_, trouble) == troubles_.end()) options_.say(trouble);
     troubles_ = hello.troubles;
   }
 
+  std::optional<packet::UdPair> pair_of(const std::string& interface) const {
+    const auto pair = pairs_.find(interface);
+    return pair == pairs_.end() ? std::nullopt : std::optional(pair->second);
+  }
+
   /// Where the bus is away it is told again.
-  void say_whether_reached(const Result<void>& told) {
+  void log_reachability(const Result<void>& told) {
     const auto now = told ? "the bus is there" : "the bus is away: " + told.error().message;
     if (std::exchange(bus_, now) != now) options_.say(now);
   }
@@ -84,7 +100,7 @@ class StandingAgent {
     options_.say(fmt::format("plan {} begins", assignment_->plan.value()));
     nics_.assign(assignment_);
     worker_.assign(assignment_);
-    if (counters_) counters_->tell_again();  // a watcher begins
+    if (counters_) counters_->report_again();  // a watcher begins
   }
 
   void pass_windows_on() {
@@ -97,9 +113,18 @@ class StandingAgent {
   }
 
   /// Once: where the bus is away, the newest one waits.
-  void tell_counters() {
+  void report_counters() {
     auto text = counters_ ? counters_->take() : std::nullopt;
-    if (text && !link_.tell_counters(*text)) counters_->give_back(std::move(*text));
+    if (text && !link_.report_counters(*text)) counters_->give_back(std::move(*text));
+  }
+
+  /// An answer that cannot be told now is told when the request comes again.
+  void serve_labels() {
+    while (auto request = link_.next_label_request()) labels_.take(std::move(*request));
+    for (const auto& answered : labels_.answers()) {
+      if (!answered.line.empty()) options_.say(answered.line);
+      static_cast<void>(link_.answer_labels(answered.text));
+    }
   }
 
   const StandingOptions& options_;
@@ -110,12 +135,14 @@ class StandingAgent {
   RunId epoch_;          // of the keys that came last
   std::string refused_;  // why the last assignment was not taken
   std::optional<Clock::time_point> said_;
-  std::string bus_;                    // as it was said last
-  std::vector<std::string> troubles_;  // the same
-  std::uint64_t rounds_ = 0;           // of the worker, as they were
+  std::string bus_;                              // as it was said last
+  std::vector<std::string> troubles_;            // the same
+  std::uint64_t rounds_ = 0;                     // of the worker, as they were
+  std::map<std::string, packet::UdPair> pairs_;  // as they were told, by interface
   StandingNics nics_;
   StandingWorker worker_;  // its thread asks nics_
   std::optional<StandingCounters> counters_;
+  StandingLabels labels_;
 };
 
 }  // namespace

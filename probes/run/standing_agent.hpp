@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include "probes/run/standing_counters.hpp"
+#include "probes/run/standing_labels.hpp"
 #include "probes/run/standing_nics.hpp"
 #include "probes/session/work.hpp"
 #include "probes/watch/seams.hpp"
@@ -25,9 +26,13 @@ struct StandingOptions {
   std::string version;  // of this program
   std::vector<session::NicReport> nics;
   OpenStandingNic open;
+  OpenWhen open_when = OpenWhen::assigned;
+  std::string engine = {};  // by which it probes, as it tells the watcher
   /// What its NICs count; null: it tells none.
   ReadCounters read_counters = {};
   CounterTiming counter_timing = {};
+  /// Where the labels of operators go.
+  LabelPlace labels = {};
   /// How many runs the same process serves now: while there is one, standing probes pause. May be null.
   std::shared_ptr<const std::atomic<int>> runs_served = nullptr;
   /// Hears when the bus comes or goes, which plan begins, and which NIC cannot be opened: lines for people.

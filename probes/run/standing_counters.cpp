@@ -22,8 +22,9 @@ std::string this_boot() {
 
 }  // namespace
 
-ReadCounters counters_of_nics(std::vector<session::NicReport> nics, std::string sys) {
-  return [nics = std::move(nics), sys = std::move(sys)](bool with_modules, const std::stop_token& stop) {
+ReadCounters counters_of_nics(std::vector<session::NicReport> nics, std::string sys, WarmestGpu gpu) {
+  return [nics = std::move(nics), sys = std::move(sys), gpu = std::move(gpu)](bool with_modules,
+                                                                              const std::stop_token& stop) {
     std::vector<counters::NicAt> read;
     for (const session::NicReport& nic : nics) {
       if (stop.stop_requested()) break;
@@ -34,13 +35,17 @@ ReadCounters counters_of_nics(std::vector<session::NicReport> nics, std::string 
       const auto at = os::wall_now();
       read.push_back({at, address, host::read_nic(sys, name, with_modules, stop)});
     }
+    // Behind the NICs: a driver that hangs keeps nothing of them back but this.
+    if (const auto celsius = gpu && with_modules && !stop.stop_requested() ? gpu() : std::nullopt)
+      for (counters::NicAt& nic : read) nic.reading.temperatures.gpu = celsius;
     return read;
   };
 }
 
-StandingCounters::StandingCounters(ReadCounters read, CounterTiming timing)
+StandingCounters::StandingCounters(ReadCounters read, CounterTiming timing, std::string version)
     : read_(std::move(read)),
       timing_(timing),
+      version_(std::move(version)),
       thread_([this](const std::stop_token& stop) { go_round(stop); }) {}
 
 std::optional<std::string> StandingCounters::take() {
@@ -53,7 +58,7 @@ void StandingCounters::give_back(std::string text) {
   if (!waiting_) waiting_ = std::move(text);
 }
 
-void StandingCounters::tell_again() {
+void StandingCounters::report_again() {
   const std::lock_guard lock(mutex_);
   if (!waiting_) waiting_ = last_;
 }
@@ -61,7 +66,7 @@ void StandingCounters::tell_again() {
 void StandingCounters::go_round(const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
   const auto boot = this_boot();
-  counters::ToldOfHost told;
+  counters::ReportedOfHost told;
   std::optional<Clock::time_point> told_at;
   std::mutex mutex;
   std::unique_lock lock(mutex);
@@ -76,7 +81,7 @@ void StandingCounters::go_round(const std::stop_token& stop) {
       if (is_due) told_at = now;
       if (!read.empty()) {
         const std::lock_guard waiting(mutex_);
-        waiting_ = last_ = counters::host_text(boot, read);
+        waiting_ = last_ = counters::host_text(boot, read, version_);
       }
     }
     over.wait_for(lock, stop, timing_.read, [] { return false; });

@@ -7,7 +7,9 @@
 #include "probes/engine/raw/packet_socket.hpp"
 #include "probes/mad/mad_port.hpp"
 #include "probes/nic/kernel_next_hops.hpp"
+#include "probes/run/engines.hpp"
 #include "probes/watch/mad_codec.hpp"
+#include "probes/watch/ud_codec.hpp"
 #include "topology/model/infiniband.hpp"
 
 namespace weft::run {
@@ -85,9 +87,32 @@ OpenStandingNic umad_standing_nics(bool in_ibsim, umad::OpenMads open) {
   };
 }
 
-StandingNics::StandingNics(std::vector<session::NicReport> nics, OpenStandingNic open)
+OpenStandingNic verbs_standing_nics(verbs::OpenUdPort open, const ChosenClass& packets,
+                                    datapath::ProbeTransport probes) {
+  return [open = std::move(open), packets, probes](const session::NicReport& nic) -> Result<OpenedNic> {
+    std::string interface = nic.interface;
+    if (interface == to_string(nic.address)) {
+      WEFT_TRY(interface, nic::interface_with(nic.address));
+    }
+    WEFT_TRY(auto port, open({.gid = {nic.address, interface, packets.gid_index},
+                              .traffic = {packets.traffic_class, packets.service_level},
+                              .memory = host_memory,
+                              .probes = probes}));
+    OpenedNic opened{.local = {.mac = {}, .address = nic.address, .traffic_class = packets.traffic_class},
+                     .port = nullptr,
+                     .next_hops = port->next_hops(),
+                     .codec = &watch::ud_codec(),
+                     .pair = port->pair(),
+                     .know_pairs = [at = port.get()](const packet::UdPairs& pairs) { at->know(pairs); }};
+    opened.port = std::move(port);
+    return opened;
+  };
+}
+
+StandingNics::StandingNics(std::vector<session::NicReport> nics, OpenStandingNic open, OpenWhen when)
     : reports_(std::move(nics)),
       open_(std::move(open)),
+      when_(when),
       thread_([this](const std::stop_token& stop) { keep(stop); }) {}
 
 void StandingNics::assign(std::shared_ptr<const watch::Assignment> assignment) {
@@ -95,21 +120,27 @@ void StandingNics::assign(std::shared_ptr<const watch::Assignment> assignment) {
     const std::lock_guard lock(mutex_);
     assignment_ = std::move(assignment);
     is_new_ = true;
-    news_ = {};
+    hops_.clear();
     in_trouble_.clear();
-    troubles_.clear();
+    if (when_ == OpenWhen::assigned) troubles_.clear();
   }
   changed_.notify_all();
 }
 
 StandingNics::News StandingNics::news(const watch::Assignment& assignment) {
   const std::lock_guard lock(mutex_);
-  return assignment_.get() == &assignment ? std::exchange(news_, {}) : News{};
+  News news;
+  if (assignment_.get() != &assignment) return news;
+  for (std::uint32_t nic = 0; nic < assignment.nics.size() && !opened_.empty(); ++nic)
+    if (auto opened = opened_.extract(assignment.nics[nic].interface))
+      news.opened.emplace(nic, std::move(opened.mapped()));
+  news.hops = std::exchange(hops_, {});
+  return news;
 }
 
-void StandingNics::in_trouble(std::uint32_t nic) {
+void StandingNics::in_trouble(const std::string& interface) {
   const std::lock_guard lock(mutex_);
-  in_trouble_.insert(nic);
+  in_trouble_.insert(interface);
 }
 
 std::vector<std::string> StandingNics::troubles() const {
@@ -119,6 +150,11 @@ std::vector<std::string> StandingNics::troubles() const {
   return lines;
 }
 
+std::map<std::string, packet::UdPair> StandingNics::pairs() const {
+  const std::lock_guard lock(mutex_);
+  return pairs_;
+}
+
 bool StandingNics::is_current(const watch::Assignment& assignment) const {
   const std::lock_guard lock(mutex_);
   return assignment_.get() == &assignment && !is_new_;
@@ -126,6 +162,7 @@ bool StandingNics::is_current(const watch::Assignment& assignment) const {
 
 void StandingNics::keep(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
+    if (when_ == OpenWhen::at_once) open_at_once(stop);
     std::shared_ptr<const watch::Assignment> assignment;
     bool is_fresh = false;
     {
@@ -138,27 +175,34 @@ void StandingNics::keep(const std::stop_token& stop) {
   }
 }
 
+/// Those that wait to be assigned; what cannot be opened is tried again each look.
+void StandingNics::open_at_once(const std::stop_token& stop) {
+  for (const session::NicReport& nic : reports_) {
+    if (stop.stop_requested()) return;
+    if (!known_.contains(nic.interface)) open(nic.interface);
+  }
+}
+
 void StandingNics::look_after(const watch::Assignment& assignment, bool is_fresh,
                               const std::stop_token& stop) {
   const bool again = looks_++ % kLooksToRefresh == 0;
   for (std::uint32_t nic = 0; nic < assignment.nics.size() && is_current(assignment); ++nic) {
-    std::optional<OpenedNic> opened;
-    if (is_to_open(assignment, nic)) opened = open(assignment, nic);
+    const bool opened = is_to_open(assignment, nic) && open(assignment.nics[nic].interface);
     auto hops = find_hops(assignment, nic, again || opened, stop);
     const std::lock_guard lock(mutex_);
     if (assignment_.get() != &assignment) return;
-    if (hops || is_fresh) news_.hops[nic] = hops ? std::move(*hops) : known_hops(assignment, nic);
-    if (opened) news_.opened[nic] = std::move(*opened);
+    if (hops || is_fresh) hops_[nic] = hops ? std::move(*hops) : known_hops(assignment, nic);
   }
 }
 
 bool StandingNics::is_to_open(const watch::Assignment& assignment, std::uint32_t nic) {
   const std::lock_guard lock(mutex_);
-  return in_trouble_.erase(nic) > 0 || !known_.contains(assignment.nics[nic].interface);
+  const auto& interface = assignment.nics[nic].interface;
+  return in_trouble_.erase(interface) > 0 || !known_.contains(interface);
 }
 
-std::optional<OpenedNic> StandingNics::open(const watch::Assignment& assignment, std::uint32_t nic) {
-  const auto& interface = assignment.nics[nic].interface;
+/// Whether it is open now; it waits to be fetched.
+bool StandingNics::open(const std::string& interface) {
   const auto report = std::ranges::find(reports_, interface, &session::NicReport::interface);
   auto opened = report != reports_.end()
                     ? open_(*report)
@@ -166,12 +210,16 @@ std::optional<OpenedNic> StandingNics::open(const watch::Assignment& assignment,
   const std::lock_guard lock(mutex_);
   if (!opened) {
     troubles_[interface] = opened.error().message;
-    if (known_.contains(interface)) in_trouble_.insert(nic);
-    return std::nullopt;
+    if (known_.contains(interface)) in_trouble_.insert(interface);
+    return false;
   }
   troubles_.erase(interface);
-  known_[interface].next_hops = std::move(opened->next_hops);
-  return std::move(*opened);
+  if (opened->pair) pairs_[interface] = *opened->pair;
+  Known& known = known_[interface];
+  known.next_hops = std::move(opened->next_hops);
+  known.answers_by_hops = opened->pair.has_value();
+  opened_.insert_or_assign(interface, std::move(*opened));
+  return true;
 }
 
 PeerHops StandingNics::known_hops(const watch::Assignment& assignment, std::uint32_t nic) const {
@@ -191,13 +239,15 @@ std::optional<PeerHops> StandingNics::find_hops(const watch::Assignment& assignm
                                                 bool again, const std::stop_token& stop) {
   const auto known = known_.find(assignment.nics[nic].interface);
   if (known == known_.end()) return std::nullopt;
-  std::set<std::uint32_t> peers;
-  for (const watch::StreamSpec& stream : assignment.nics[nic].streams) peers.insert(stream.peer);
+  std::set<IpAddress> others;
+  for (const watch::StreamSpec& stream : assignment.nics[nic].streams)
+    others.insert(assignment.peers[stream.peer].address);
+  if (known->second.answers_by_hops)
+    for (const datapath::RunNic& asker : assignment.asked) others.insert(asker.address);
   auto& hops = known->second.hops;
   bool asked = false;
   const auto end = Clock::now() + kMaxForHops;
-  for (const std::uint32_t peer : peers) {
-    const auto& address = assignment.peers[peer].address;
+  for (const IpAddress& address : others) {
     if (!again && hops.contains(address)) continue;
     if (Clock::now() > end || stop.stop_requested() || !is_current(assignment)) break;
     asked = true;

@@ -47,7 +47,7 @@ std::vector<watch::Window> StandingWorker::windows() {
   return std::exchange(told_, {});
 }
 
-void StandingWorker::tell(std::optional<watch::Window> window) {
+void StandingWorker::add_window(std::optional<watch::Window> window) {
   if (!window) return;
   const std::lock_guard lock(mutex_);
   if (told_.size() < kMaxTold) told_.push_back(std::move(*window));
@@ -62,7 +62,7 @@ void StandingWorker::work(const std::stop_token& stop) {
       take_news(os::steady_now());
       for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
         if (Nic* nic = nic_of(i)) look_at(i, *nic);
-      tell(windows_->next(probing(), os::steady_now(), dropped_of()));
+      add_window(windows_->next(probing(), os::steady_now(), dropped_of()));
     }
     ++rounds_;
     planned = next_look(os::steady_now());
@@ -78,15 +78,24 @@ void StandingWorker::take_orders() {
     keys = std::exchange(next_keys_, nullptr);
   }
   if (next) begin(std::move(next), os::steady_now());
-  if (keys) keys_.renew(*keys, os::steady_now());
+  if (!keys) return;
+  keys_.renew(*keys, os::steady_now());
+  take_pairs(keys->pairs);
+}
+
+void StandingWorker::take_pairs(const packet::UdPairs& pairs) {
+  pairs_ = pairs;
+  for (auto& [interface, nic] : nics_)
+    if (nic.opened.know_pairs) nic.opened.know_pairs(pairs_);
 }
 
 void StandingWorker::begin(std::shared_ptr<const watch::Assignment> assignment, Nanoseconds at) {
-  if (windows_) tell(windows_->last(probing(), at, dropped_of()));
+  if (windows_) add_window(windows_->last(probing(), at, dropped_of()));
   for (auto& [interface, nic] : nics_) nic.probes.reset();
   assignment_ = std::move(assignment);
   run_ = {assignment_->plan, assignment_->peers, assignment_->size, run_.boot};
   keys_.renew(*assignment_, at);
+  take_pairs(assignment_->pairs);
   for (auto& [interface, nic] : nics_) nic.responder->forget_strangers();
   windows_.emplace(assignment_->plan, epoch_, at);
   for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
@@ -109,6 +118,8 @@ void StandingWorker::open(std::uint32_t index, OpenedNic opened, Nanoseconds at)
   nic.opened.port = std::move(opened.port);
   nic.opened.local = opened.local;
   nic.opened.codec = opened.codec;
+  nic.opened.know_pairs = std::move(opened.know_pairs);
+  if (nic.opened.know_pairs) nic.opened.know_pairs(pairs_);
   if (!nic.responder)
     nic.responder = std::make_unique<watch::StandingResponder>(nic.opened.local, *nic.opened.codec, keys_,
                                                                seed_ + nics_.size());
@@ -186,7 +197,7 @@ void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
     else if (!nic.refused_since)
       nic.refused_since = before;
     else if (before - *nic.refused_since > kTroubleAfter)
-      source_.in_trouble(index), nic.refused_since.reset();
+      source_.in_trouble(assignment_->nics[index].interface), nic.refused_since.reset();
     if (!all) return;
   }
 }

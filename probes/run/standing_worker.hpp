@@ -46,6 +46,7 @@ class StandingWorker {
   void work(const std::stop_token& stop);
   void take_orders();
   void begin(std::shared_ptr<const watch::Assignment> assignment, Nanoseconds now);
+  void take_pairs(const packet::UdPairs& pairs);
   void take_news(Nanoseconds now);
   void open(std::uint32_t index, OpenedNic opened, Nanoseconds now);
   void look_at(std::uint32_t index, Nic& nic);
@@ -55,7 +56,7 @@ class StandingWorker {
   void note_refused(const Nic& nic, bool all_were_taken);
   watch::StandingWindows::Nics probing();
   watch::StandingWindows::DroppedOf dropped_of();
-  void tell(std::optional<watch::Window> window);
+  void add_window(std::optional<watch::Window> window);
   Nanoseconds next_look(Nanoseconds now);
   Nic* nic_of(std::uint32_t index);
 
@@ -71,6 +72,7 @@ class StandingWorker {
   watch::StandingKeys keys_;
   std::map<std::string, Nic> nics_;
   std::optional<watch::StandingWindows> windows_;
+  packet::UdPairs pairs_;  // of the assignment
   std::vector<std::vector<std::byte>> replies_;
   std::vector<ByteSpan> outgoing_;
 

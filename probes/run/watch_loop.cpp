@@ -23,6 +23,7 @@ constexpr auto kRenewal = seconds(1);
 constexpr auto kPoll = milliseconds(200);  // of one that stands by: so much later it takes over
 constexpr auto kStateInterval = seconds(1);
 constexpr auto kMutesInterval = seconds(2);
+constexpr auto kTroublesInterval = seconds(10);  // of one agent: it may lie, and often
 constexpr std::size_t kWindowsAtOnce = 4096;
 constexpr std::size_t kEventsAtOnce = 1024;
 constexpr auto kMappingRetry = seconds(5);
@@ -56,6 +57,7 @@ WatchLoop::WatchLoop(const WatchPlace& place, const WatchOptions& options, Watch
       listener_(listener),
       parts_(std::move(parts)),
       shared_(*parts_.link.values),
+      engines_(place.fabric, place.nics),
       holder_(fmt::format("{}:{:x}", options.name, new_run_secrets().run.value())),
       renewal_(kRenewal),
       poll_(kPoll),
@@ -69,11 +71,13 @@ void WatchLoop::turn() {
     lead();
   } else {
     follow();
-    static_cast<void>(parts_.link.feed->words());  // said again to whoever is active
+    for (const watch::AgentWord& word : parts_.link.feed->words())  // said again to whoever is active
+      if (const auto speech = watch::read_speech(word.text))
+        if (const auto* hello = std::get_if<watch::AgentHello>(&*speech)) engines_.hear(word.host, *hello);
     std::this_thread::sleep_for(parts_.wait);
   }
   hear_counters();
-  tell_state();
+  report_state();
 }
 
 void WatchLoop::end() {
@@ -129,6 +133,7 @@ void WatchLoop::adopt_shared() {
   const auto bytes = shared_.read();
   if (!bytes) return;
   auto plan = watch::decode_plan(place_.fabric, options_.limits, *bytes);
+  if (plan) plan = engines_.only_probed(std::move(*plan), options_.limits);
   const auto places = ends();
   const auto has_place = [&](const watch::StandingNic& nic) { return places.contains(nic.nic); };
   if (!plan || !std::ranges::all_of(plan->nics, has_place)) return;
@@ -218,11 +223,14 @@ bool WatchLoop::awaits_agents() const {
 void WatchLoop::adopt(MappedPlan mapped) {
   next_mapping_ = last_mapping_ +
                   std::max<Nanoseconds>(kMappingInterval, kMappingShare * (last_mapping_ - mapping_began_));
+  const auto not_probed = engines_.not_probed(mapped.plan);
+  mapped.plan = engines_.only_probed(std::move(mapped.plan), options_.limits);
   const bool is_same = watcher_->plan() != nullptr && same_ways(*watcher_->plan(), mapped.plan);
   auto record = is_same ? std::string() : watch::encode_plan(place_.fabric, mapped.plan, options_.limits);
   if (!is_same && !take_up(std::move(mapped))) return;
   watcher_->paths_known(mapping_began_);
   if (is_same) return;
+  if (!not_probed.empty()) listener_.on_note(not_probed);
   if (const auto shared = shared_.set(std::move(record)); !shared) listener_.on_note(shared.error().message);
 }
 
@@ -257,6 +265,7 @@ watch::StandingEnds WatchLoop::ends() const {
   for (const datapath::RunNic& nic : place_.nics) all[nic.nic].at = nic;
   for (const session::ExpectedHost& host : place_.hosts)
     for (const session::NicAssignment& nic : host.nics) all[nic.nic].interface = nic.interface;
+  engines_.add_pairs(all);
   return all;
 }
 
@@ -273,8 +282,26 @@ void WatchLoop::hear_agents() {
     } else {
       heard_.insert(word.host);
       watcher_->hello(word.host, hello.plan, hello.epoch, now());
+      note_engine(word.host, hello);
     }
   }
+}
+
+/// Also what it cannot probe from, once: it says so to nobody else that people read here.
+void WatchLoop::note_engine(const std::string& host, const watch::AgentHello& hello) {
+  const auto news = engines_.hear(host, hello);
+  watcher_->pairs_are(news.moved);
+  if (news.can_probe_others && watcher_->plan() != nullptr)
+    next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
+  if (!place_.fabric.find_node(host)) return;
+  Troubles& known = troubles_[host];
+  if (known.reported_at && now() - *known.reported_at < kTroublesInterval) return;
+  for (const std::string& trouble : hello.troubles) {
+    if (std::ranges::find(known.told, trouble) != known.told.end()) continue;
+    listener_.on_note(fmt::format("agent of {}: {}", host, trouble));
+    known.reported_at = now();
+  }
+  known.told = hello.troubles;
 }
 
 /// A host is who its subject says, and tells of the NICs that the fabric gives it.
@@ -348,7 +375,7 @@ void WatchLoop::write_events() {
 }
 
 /// Of the active watcher; and once more when it is so no longer.
-void WatchLoop::tell_state() {
+void WatchLoop::report_state() {
   if (!watcher_ || !(active_ || was_active_) || !state_.is_due(now())) return;
   was_active_ = active_;
   listener_.on_state(watcher_->state(parts_.wall(), active_, look_took_));

@@ -13,6 +13,7 @@
 #include "collectors/bus/watch_link.hpp"
 #include "probes/run/path_mapping.hpp"
 #include "probes/run/shared_plan.hpp"
+#include "probes/watch/agent_engines.hpp"
 #include "probes/watch/assignment_json.hpp"
 
 namespace weft::run {
@@ -73,17 +74,19 @@ class WatchLoop {
   watch::StandingEnds ends() const;
   void hear_agents();
   void hear_counters();
+  void note_engine(const std::string& host, const watch::AgentHello& hello);
   void note_stranger(const std::string& host, const watch::AgentHello& hello);
   void read_mutes();
   void take_windows();
   void write_events();
-  void tell_state();
+  void report_state();
 
   const WatchPlace& place_;
   const WatchOptions& options_;
   WatchListener& listener_;
   WatchParts parts_;
   SharedPlan shared_;
+  watch::AgentEngines engines_;
   const std::string holder_;
   bool active_ = false;
   bool was_active_ = false;  // when its state was told last
@@ -101,9 +104,14 @@ class WatchLoop {
   std::map<std::uint64_t, std::uint64_t> sequences_;    // by incident, of its last event
   std::map<std::uint64_t, IncidentEvent> last_events_;  // by incident
   HeardHosts heard_;
-  Nanoseconds gathers_until_{};        // where the plan is of the hosts that were heard
-  std::set<std::string> strangers_;    // agents of another protocol, that were told of
-  std::deque<IncidentEvent> pending_;  // not written yet
+  struct Troubles {
+    std::vector<std::string> told;  // as its agent said last
+    std::optional<Nanoseconds> reported_at = std::nullopt;
+  };
+  std::map<std::string, Troubles> troubles_;  // by host
+  Nanoseconds gathers_until_{};               // where the plan is of the hosts that were heard
+  std::set<std::string> strangers_;           // agents of another protocol, that were told of
+  std::deque<IncidentEvent> pending_;         // not written yet
   std::optional<watch::Watcher> watcher_;
   std::optional<PathMapping> mapping_;  // last: its thread uses what stands above
 };

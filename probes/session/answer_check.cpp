@@ -42,11 +42,21 @@ Result<void> check_row(const datapath::PingRequest& asked, const datapath::PingT
   return told.rtt ? check_rtt(*told.rtt) : Result<void>();
 }
 
-Result<void> check_row(const datapath::FlowRequest&, const datapath::FlowTally& told) {
+Result<void> check_trips(const datapath::TripTally& told) {
+  if (told.answered > told.sent)
+    return impossible("{} echoes of {} probes sent beside a flow", told.answered, told.sent);
+  if (told.rtt && told.answered == 0) return impossible("round trips without an echo");
+  return told.rtt ? check_rtt(*told.rtt) : Result<void>();
+}
+
+Result<void> check_row(const datapath::FlowRequest& asked, const datapath::FlowTally& told) {
   if (!datapath::fit(told.bytes, told.packets))
     return impossible("{} bytes in {} packets sent", told.bytes, told.packets);
   if (told.of_sender && !told.error) return impossible("trouble of its device, and not what");
-  return {};
+  if (!told.trips) return {};
+  if (!asked.trips || !asked.specs[told.spec].back_label)
+    return impossible("round trips beside a flow, which nobody asked for");
+  return check_trips(*told.trips);
 }
 
 Result<void> check_row(const datapath::TransferRequest& asked, const datapath::TransferTally& told) {

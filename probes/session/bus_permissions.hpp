@@ -3,6 +3,7 @@
 // another or as the coordinator, nor read what is for others.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,11 +26,15 @@ BusPermissions coordinator_permissions(RunId run);
 /// by way of the coordinator, so an agent has nothing to say to another.
 BusPermissions agent_permissions(RunId run, std::string_view host);
 
+/// Of a server that stands for long: between them only what server_config.hpp lists passes. Watchers may use
+/// what the server keeps (watch_subjects.hpp).
+enum class BusAccount : std::uint8_t { agents, watchers, operators };
+
 struct BusUser {
-  std::string participant;  // kCoordinator, or a host's name
+  std::string participant;  // kCoordinator, or the name of a host, a watcher or an operator
   std::string name;         // letters, digits, '-', '_' and '=' alone
   BusPermissions may;
-  bool watcher = false;  // it may use what the server keeps (watch_subjects.hpp)
+  BusAccount account = BusAccount::agents;
   friend bool operator==(const BusUser&, const BusUser&) = default;
 };
 

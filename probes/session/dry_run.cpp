@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "probes/datapath/flow_trips.hpp"
 #include "probes/packet/probe_frame.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -133,6 +134,15 @@ void WaveSending::add(PortId nic, const datapath::FlowRequest& request) {
     put(from, to, spec.label.value_or(PathLabel()), bits);
     sent(from, bits * time / 8 / static_cast<double>(spec.size.count()), bits * time / 8);
   }
+  if (const auto trips = datapath::trip_request(request))
+    for (const datapath::PingSpec& spec : trips->pings.specs) {
+      const double bytes = spec.count * static_cast<double>(spec.size.count());
+      const PortId peer = request.peers[spec.peer].nic;
+      put(nic, peer, spec.label, bytes * 8 / time);
+      put(peer, nic, spec.back_label, bytes * 8 / time);
+      sent(nic, spec.count, bytes);
+      sent(peer, spec.count, bytes);
+    }
   took(time);
 }
 

@@ -64,6 +64,8 @@ std::vector<PathLabel> LoadStage::labels_for(const plan::PlannedFlow& flow) cons
 
 std::vector<WorkItem> LoadStage::flow_work(const plan::LoadRound& round) {
   batch_ = results_->next_batch();
+  const std::optional<BatchId> trips = probes_beside() ? std::optional(results_->next_batch()) : std::nullopt;
+  if (trips) beside_.learn();
   by_nic_.clear();
   for (std::size_t i = 0; i < round.size(); ++i) {
     if (!results_->takes_part(round[i].pair.src) || !results_->takes_part(round[i].pair.dst)) continue;
@@ -78,9 +80,13 @@ std::vector<WorkItem> LoadStage::flow_work(const plan::LoadRound& round) {
                                   .duration = in_->options.load_round,
                                   .flow_options = in_->options.flow_options};
     PeerList peers;
-    for (const Posted& qp : posted)
+    for (const Posted& qp : posted) {
       request.specs.push_back({peers.index_of(peer(round[qp.flow]), in_->addresses), qp.label,
                                round[qp.flow].rate * (share_ / in_->options.qps), kPacket});
+      if (trips && qp.label == round[qp.flow].label)
+        request.specs.back().back_label = beside_.back_label(round[qp.flow]);
+    }
+    if (trips) request.trips = beside_.pace(request.specs, *trips);
     request.peers = std::move(peers).take();
     const auto count = static_cast<std::int64_t>(posted.size());
     work.push_back({nic, request.flow_options.warm_up + request.duration + kSlack + kToConnect * count,
@@ -109,6 +115,7 @@ void LoadStage::take(const WorkItem& item, const TaskAnswer* answer) {
 
 void LoadStage::conclude(const plan::LoadRound& round) {
   std::map<std::size_t, Gathered> flows;
+  const auto number = first_round_ + static_cast<std::uint32_t>((wave_ / 2) - 1);
   begin_on_clock();
   for (const auto& [nic, tallies] : tallies_) {
     note_not_sent(nic, round);
@@ -124,9 +131,9 @@ void LoadStage::conclude(const plan::LoadRound& round) {
         continue;
       }
       gather(flows[flow], round[flow], tally, label);
+      if (tally.trips && label == round[flow].label) beside_.take(round[flow], number, *tally.trips);
     }
   }
-  const auto number = first_round_ + static_cast<std::uint32_t>((wave_ / 2) - 1);
   for (auto& [flow, gathered] : flows)
     if (gathered.has_receiver && !gathered.not_sent) observe(round[flow], std::move(gathered), number);
   tallies_.clear();
@@ -226,7 +233,7 @@ void LoadStage::note_not_sent(PortId nic, const plan::LoadRound& round) {
   const auto& tallies = tallies_.at(nic);
   const auto is_of_sender = [](const datapath::FlowTally& tally) { return tally.of_sender; };
   const auto first = std::ranges::find_if(tallies, is_of_sender);
-  if (first == tallies.end() || first->spec >= by_nic_[nic].size() || !told_not_sent_.insert(nic).second)
+  if (first == tallies.end() || first->spec >= by_nic_[nic].size() || !reported_not_sent_.insert(nic).second)
     return;
   const auto [flow, label] = by_nic_[nic][first->spec];
   results_->observations.hosts.push_back(

@@ -7,6 +7,7 @@
 
 #include "probes/plan/load_plan.hpp"
 #include "probes/session/contradictions.hpp"
+#include "probes/session/probes_beside.hpp"
 
 namespace weft::session {
 
@@ -21,7 +22,8 @@ class LoadStage : public Stage {
         rounds_(std::move(rounds)),
         first_round_(first_round),
         share_(share),
-        keeps_results_(keeps_results) {}
+        keeps_results_(keeps_results),
+        beside_(in, results) {}
   std::string_view name() const override { return "loading"; }
   std::size_t waves_left() const override { return 2 * rounds_.size() - std::min(wave_, 2 * rounds_.size()); }
   std::vector<WorkItem> next_wave() override;
@@ -37,6 +39,12 @@ class LoadStage : public Stage {
   bool reads() const { return in_->options.flow_options.operation == FlowOperation::read; }
   PortId poster(const plan::PlannedFlow& flow) const { return reads() ? flow.pair.dst : flow.pair.src; }
   PortId peer(const plan::PlannedFlow& flow) const { return reads() ? flow.pair.src : flow.pair.dst; }
+  /// Of the load's own rounds; who reads posts at the far end of the flow's path. The times of guests are
+  /// their hosts'.
+  bool probes_beside() const {
+    return keeps_results_ && !reads() && in_->options.round_trips_count &&
+           in_->options.probes_beside_flows > 0;
+  }
   std::vector<PathLabel> labels_for(const plan::PlannedFlow& flow) const;
   std::vector<WorkItem> flow_work(const plan::LoadRound& round);
   std::vector<WorkItem> receipt_work(const plan::LoadRound& round);
@@ -55,13 +63,14 @@ class LoadStage : public Stage {
   std::uint32_t first_round_;
   double share_;
   bool keeps_results_;
+  ProbesBeside beside_;
   std::size_t wave_ = 0;  // two a round: flows, receipts
   BatchId batch_;
   std::map<PortId, std::vector<Posted>> by_nic_;  // by spec
   std::map<PortId, std::vector<datapath::FlowTally>> tallies_;
   std::map<PortId, std::vector<datapath::ReceivedTally>> receipts_;
   std::vector<Contradiction> contradictions_;  // of all rounds
-  std::set<PortId> told_not_sent_;
+  std::set<PortId> reported_not_sent_;
 };
 
 }  // namespace weft::session

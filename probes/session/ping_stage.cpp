@@ -138,7 +138,7 @@ void PingStage::conclude() {
       if (tally.batch == batch_) by_key[receipt_key(tally.from, tally.spec)] = &tally;
   }
   begin_on_clock();
-  std::vector<Told> told;
+  std::vector<Reported> told;
   for (const auto& [nic, tallies] : tallies_)
     for (const datapath::PingTally& tally : tallies) {
       if (tally.spec >= by_nic_[nic].size()) continue;
@@ -170,7 +170,7 @@ void PingStage::begin_on_clock() {
 }
 
 /// What contradicts itself is no evidence, and nothing that its culprit says.
-void PingStage::observe_all(const std::vector<Told>& told) {
+void PingStage::observe_all(const std::vector<Reported>& told) {
   std::vector<Contradiction> contradictions;
   for (const auto& [ping, sent, received] : told)
     if (auto what = contradiction_of(*sent, received))

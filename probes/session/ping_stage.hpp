@@ -40,14 +40,14 @@ class PingStage : public Stage {
   std::vector<WorkItem> ping_work();
   std::vector<WorkItem> receipt_work();
   /// What one NIC sent by one ping, and what its peer says of it; null: nothing came.
-  struct Told {
+  struct Reported {
     const plan::PlannedPing* ping;
     const datapath::PingTally* sent;
     const datapath::ReceivedTally* received;
   };
   void conclude();
   void begin_on_clock();
-  void observe_all(const std::vector<Told>& told);
+  void observe_all(const std::vector<Reported>& told);
   void observe(const plan::PlannedPing& ping, const datapath::PingTally& tally,
                const datapath::ReceivedTally* received);
   void excuse();

@@ -19,6 +19,7 @@
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/flow_result.hpp"
 #include "topology/findings/host_delays.hpp"
+#include "topology/findings/loaded_trip.hpp"
 #include "topology/findings/observation.hpp"
 #include "topology/model/addressing.hpp"
 
@@ -52,8 +53,9 @@ struct SweepResults {
   plan::PathLearner learner;  // its paths are those of the observations
   std::set<PortId> out;       // NICs that take no part (any more)
   std::vector<NotTested> not_tested;
-  bool paused = false;  // agents could not be reached for a while
-  FlowResults flows;    // of the load's own rounds, not of those that press a suspect
+  bool paused = false;                   // agents could not be reached for a while
+  FlowResults flows;                     // of the load's own rounds, not of those that press a suspect
+  std::vector<LoadedTrip> loaded_trips;  // beside these flows
   std::vector<diagnosis::VerifiedTransfer> verified;  // flows whose receivers looked at what came into memory
   std::map<PortId, HostDelays> delays;                // what the hosts at the NICs added to round trips
   std::uint64_t sent = 0;                             // small and large probes, one way

@@ -169,7 +169,11 @@ void Sweep::begin_next_part() {
       break;
     case Part::sizing:
       part_ = Part::loading;
-      add(load_.load());
+      if (auto load = load_.load()) {
+        if (in_.options.nic_counters)
+          stages_.push_back(std::make_unique<CounterStage>(in_, results_, counters_at_load_));
+        add(std::move(load));
+      }
       break;
     case Part::loading:
       add(load_.load_again());
@@ -286,7 +290,12 @@ void Sweep::note_corruption() {
 void Sweep::note_counters() {
   for (const auto& [nic, after] : counters_after_)
     if (const auto before = counters_before_.find(nic); before != counters_before_.end())
-      if (auto steps = steps_between(nic, before->second, after)) nic_counters_.push_back(std::move(*steps));
+      if (auto steps = steps_between(nic, before->second, after)) {
+        if (const auto at_load = counters_at_load_.find(nic); at_load != counters_at_load_.end())
+          if (auto of_load = steps_between(nic, at_load->second, after))
+            steps->load_window = of_load->window, steps->load_steps = std::move(of_load->steps);
+        nic_counters_.push_back(std::move(*steps));
+      }
   auto evidence = diagnosis::nic_counter_evidence(in_.fabric, nic_counters_);
   for (ChannelCount& count : evidence.counts) note(std::move(count));
   for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));

@@ -92,6 +92,8 @@ class Sweep final : public Script {
   const plan::PathLearner& learner() const { return results_.learner; }
   const Observations& observations() const { return results_.observations; }
   const FlowResults& flows() const { return results_.flows; }
+  /// Round trips beside the flows of the load's own rounds; none where engines send no probes there.
+  const std::vector<LoadedTrip>& loaded_trips() const { return results_.loaded_trips; }
   /// What the NICs' devices counted from before the first packet until the load was over.
   const std::vector<NicCounterSteps>& nic_counters() const { return nic_counters_; }
   /// What the hosts at the NICs added to the round trips of probes, where engines can tell.
@@ -133,7 +135,7 @@ class Sweep final : public Script {
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   RunPart at_{0, 0};                           // the wave in hand
   int settlings_ = 0;
-  std::map<PortId, NicCounters> counters_before_, counters_after_;
+  std::map<PortId, NicCounters> counters_before_, counters_at_load_, counters_after_;
   std::vector<NicCounterSteps> nic_counters_;
   std::map<PortId, std::string> uses_;
   std::optional<EngineUsed> engine_;

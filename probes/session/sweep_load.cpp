@@ -65,7 +65,7 @@ std::unique_ptr<Stage> SweepLoad::load() {
                 // Who asks for a pattern wants every receiver, or every pair, of a small fabric, whatever the
                 // budget.
                 : plan_pattern_rounds(in_->fabric, results_->learner, options.pattern,
-                                      std::max(most, plan::kMaxPatternNics), options.seed);
+                                      std::max(most, plan::kMaxPatternNics), options.seed, options.labels);
   return stage(rounds_, true);
 }
 

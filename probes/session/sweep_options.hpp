@@ -6,6 +6,7 @@
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/diagnosis/coverage.hpp"
 #include "probes/diagnosis/diagnose.hpp"
+#include "probes/plan/pattern_plan.hpp"
 #include "topology/base/units.hpp"
 
 namespace weft::session {
@@ -32,6 +33,7 @@ struct SweepOptions {
   /// tenth of its rate and tell loss by size from loss by load.
   Fraction large_probe_share{0.05};
   LoadPattern pattern = LoadPattern::links;
+  plan::LabelChoice labels = plan::LabelChoice::assigned;  // of the flows of a pattern
   Tolerance tolerate;
   diagnosis::Detect detect;
   /// Of a round; where flows have a volume, the longest that one may take.
@@ -47,6 +49,9 @@ struct SweepOptions {
   Nanoseconds slack() const { return std::chrono::seconds(round_trips_count ? 5 : 15); }
   /// Read the counters of the NICs' devices before and after, as evidence.
   bool nic_counters = false;
+  /// Small probes beside each flow of the load's own rounds, per second, where engines can: what round trips
+  /// take under load. 0: none.
+  double probes_beside_flows = 40;
   /// Between a round's last packet and the questions what arrived: longer than queues take to drain.
   Nanoseconds drain = std::chrono::milliseconds(100);
 };

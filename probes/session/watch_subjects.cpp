@@ -37,13 +37,18 @@ BusPermissions standing_agent_permissions(std::string_view fabric, std::string_v
   const auto to_coordinator = fmt::format("weft.*.{}.{}", subject_token(kCoordinator), self);
   const auto to_self = fmt::format("weft.*.{}.*", self);
   return {.publish = {watch_subject(kWindows, fabric, host), watch_subject(kSay, fabric, host),
-                      watch_subject(kCounters, fabric, host), to_coordinator, to_coordinator + ".*"},
-          .subscribe = {watch_subject(kPlan, fabric, host), inbox_of(fabric, host) + ".>", to_self,
-                        to_self + ".*"}};
+                      watch_subject(kCounters, fabric, host), watch_subject(kLabelAnswers, fabric, host),
+                      to_coordinator, to_coordinator + ".*"},
+          .subscribe = {watch_subject(kPlan, fabric, host), watch_subject(kLabels, fabric, host),
+                        inbox_of(fabric, host) + ".>", to_self, to_self + ".*"}};
 }
 
 BusPermissions watcher_permissions() {
   return {.publish = {"weft.>", "$JS.API.>", "$KV.>"}, .subscribe = {"weft.>"}};
+}
+
+BusPermissions operator_permissions(std::string_view fabric) {
+  return {.publish = {watch_subjects(kLabels, fabric)}, .subscribe = {watch_subjects(kLabelAnswers, fabric)}};
 }
 
 BusUser coordinator_of_all_runs() {
@@ -55,22 +60,26 @@ BusUser coordinator_of_all_runs() {
 }
 
 Result<std::vector<BusUser>> watch_users(std::string_view fabric, const std::vector<std::string>& watchers,
-                                         const std::vector<std::string>& hosts) {
+                                         const std::vector<std::string>& hosts,
+                                         const std::vector<std::string>& operators) {
   std::vector<BusUser> users;
   std::set<std::string_view> taken{fabric, kCoordinator};
   if (fabric == kCoordinator)
     return fail(ErrorKind::usage, "a fabric may not be named '{}': rename it in the fabric file", fabric);
-  const auto add = [&](const std::string& name, BusPermissions may, bool watcher) -> Result<void> {
+  const auto add = [&](const std::string& name, BusPermissions may, BusAccount account) -> Result<void> {
     if (!taken.insert(name).second)
-      return fail(ErrorKind::usage,
-                  "'{}' is the name of the fabric, or of another host or watcher of it: give it another",
-                  name);
-    users.push_back({name, subject_token(name), std::move(may), watcher});
+      return fail(
+          ErrorKind::usage,
+          "'{}' is the name of the fabric, or of another host, watcher or operator of it: give it another",
+          name);
+    users.push_back({name, subject_token(name), std::move(may), account});
     return {};
   };
-  for (const std::string& watcher : watchers) WEFT_TRY_VOID(add(watcher, watcher_permissions(), true));
-  for (const std::string& host : hosts)
-    WEFT_TRY_VOID(add(host, standing_agent_permissions(fabric, host), false));
+  for (const auto& name : watchers) WEFT_TRY_VOID(add(name, watcher_permissions(), BusAccount::watchers));
+  for (const auto& host : hosts)
+    WEFT_TRY_VOID(add(host, standing_agent_permissions(fabric, host), BusAccount::agents));
+  for (const auto& name : operators)
+    WEFT_TRY_VOID(add(name, operator_permissions(fabric), BusAccount::operators));
   return users;
 }
 

@@ -9,6 +9,7 @@
 #include "probes/datapath/probe_engine.hpp"
 #include "probes/datapath/run_nics.hpp"
 #include "probes/packet/pair_key.hpp"
+#include "probes/packet/ud_frame.hpp"
 #include "topology/base/ids.hpp"
 #include "topology/model/path.hpp"
 
@@ -52,6 +53,7 @@ struct Assignment {
   std::vector<datapath::Peer> peers;    // whom the streams go to
   std::vector<datapath::RunNic> asked;  // NICs that may ask this host for echoes
   Bytes size = Bytes(128);              // of a probe's IP packet
+  packet::UdPairs pairs = {};           // of peers and of who asks, where they probe over queue pairs
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
@@ -63,7 +65,7 @@ struct AskedPair {
 /// Each once: by NIC, then by peer.
 std::vector<AskedPair> asked_pairs(const std::vector<NicSchedule>& nics);
 
-/// The same but for its keys: who works the one works the other.
+/// The same but for its keys and where queue pairs are: who works the one works the other.
 bool same_work(const Assignment& a, const Assignment& b);
 
 }  // namespace weft::watch

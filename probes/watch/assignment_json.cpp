@@ -5,6 +5,7 @@
 
 #include "topology/base/bytes.hpp"
 #include "topology/base/json_members.hpp"
+#include "topology/base/outside_text.hpp"
 
 namespace weft::watch {
 
@@ -18,6 +19,7 @@ constexpr std::size_t kMaxInterfaces = 256;
 constexpr std::size_t kMaxAddresses = 64;  // of an interface
 constexpr std::size_t kMaxNameLength = 256;
 constexpr std::uint32_t kLastLabel = 0xFFFF;
+constexpr std::uint32_t kLastQp = 0xFFFFFF;
 constexpr std::int64_t kMaxProbe = 9'600;
 constexpr std::size_t kMaxEpochs = 4;      // two are used
 constexpr std::uint32_t kMaxPairs = 8192;  // 64 NICs with 128 peers: what a message holds
@@ -54,30 +56,58 @@ static void read_json(OneValue, const Json& from, const Hex& into) {
 struct NicPlace {
   PortId nic;
   IpAddress address;
+  std::optional<packet::UdPair> pair;
 };
+/// A queue pair, where a NIC has one: both numbers or neither.
+template <class Io>
+static void pair_members(Io& io, std::optional<packet::UdPair>& pair) {
+  auto qp = pair ? std::optional(pair->qp) : std::nullopt;
+  auto key = pair ? std::optional(pair->key) : std::nullopt;
+  io("qp", qp);
+  io("qkey", key);
+  if (qp.has_value() != key.has_value()) throw BadField("a queue pair and its Q_Key go together");
+  if (qp && qp->value() > kLastQp) throw BadField("a queue pair's number has 24 bits");
+  pair = qp ? std::optional(packet::UdPair{*qp, *key}) : std::nullopt;
+}
 template <class Io>
 static void members(Io& io, NicPlace& m) {
   io("nic", m.nic);
   io("address", m.address);
+  pair_members(io, m.pair);
 }
 
 /// Peers, and NICs that may ask.
 template <class Io, class T>
-static void places(Io& io, const char* name, std::vector<T>& nics) {
+static void places(Io& io, const char* name, std::vector<T>& nics, packet::UdPairs& pairs) {
   std::vector<NicPlace> rows;
-  for (const T& nic : nics) rows.push_back({nic.nic, nic.address});
+  for (const T& nic : nics) {
+    const auto pair = pairs.find(nic.address);
+    rows.push_back({nic.nic, nic.address, pair == pairs.end() ? std::nullopt : std::optional(pair->second)});
+  }
   io(name, table(rows, kMaxOtherNics));
   nics.clear();
-  for (const NicPlace& row : rows) nics.push_back({row.nic, row.address});
+  for (const NicPlace& row : rows) {
+    nics.push_back({row.nic, row.address});
+    if (row.pair) pairs.insert_or_assign(row.address, *row.pair);
+  }
 }
 
-/// A name, or a line for people; never long.
+/// A name, or a line for people; never long, and as it may be shown.
 struct ShortText {
   std::string& text;
 };
 static Json write_json(OneValue, const ShortText& text) { return text.text; }
 static void read_json(OneValue, const Json& from, const ShortText& into) {
-  into.text = text(from, kMaxNameLength);
+  into.text = outside_text(text(from, kMaxNameLength));
+}
+
+/// A line for people that may be as long as any text.
+struct ShownText {
+  std::string& text;
+};
+static Json write_json(OneValue, const ShownText& shown) { return shown.text; }
+static void read_json(OneValue, const Json& from, const ShownText& into) {
+  into.text = outside_text(text(from));
 }
 
 template <class Io>
@@ -112,14 +142,15 @@ static void members(Io& io, Assignment& m) {
   io("epochs", at_most(kMaxEpochs, m.epochs));
   io("size", m.size);
   io("nics", at_most(kMaxNicsOfHost, m.nics));
-  places(io, "peers", m.peers);
-  places(io, "asked", m.asked);
+  places(io, "peers", m.peers, m.pairs);
+  places(io, "asked", m.asked, m.pairs);
 }
 
 template <class Io>
 static void members(Io& io, HostInterface& m) {
   io("interface", ShortText{m.interface});
   io("addresses", at_most(kMaxAddresses, m.addresses));
+  pair_members(io, m.pair);
 }
 template <class Io>
 static void members(Io& io, AgentHello& m) {
@@ -131,12 +162,14 @@ static void members(Io& io, AgentHello& m) {
   rarely(io, "epoch", m.epoch);
   io("interfaces", at_most(kMaxInterfaces, m.interfaces));
   io("troubles", at_most(kMaxNicsOfHost, m.troubles));
+  for (std::string& trouble : m.troubles) trouble = outside_text(trouble);
+  rarely(io, "engine", m.engine);
 }
 template <class Io>
 static void members(Io& io, AgentBye& m) {
   io("host", ShortText{m.host});
   io("boot", m.boot);
-  io("reason", m.reason);
+  io("reason", ShownText{m.reason});
   io("planned", m.planned);
 }
 

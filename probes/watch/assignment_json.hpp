@@ -3,6 +3,7 @@
 // counts, and an assignment whose parts do not fit each other is refused.
 #pragma once
 
+#include <optional>
 #include <variant>
 
 #include "probes/watch/assignment.hpp"
@@ -18,6 +19,7 @@ inline constexpr std::size_t kMaxWordBytes = 1 << 20;
 struct HostInterface {
   std::string interface;
   std::vector<IpAddress> addresses;
+  std::optional<packet::UdPair> pair = std::nullopt;  // by which it is probed; absent: by packets
   friend bool operator==(const HostInterface&, const HostInterface&) = default;
 };
 
@@ -32,6 +34,7 @@ struct AgentHello {
   std::vector<HostInterface> interfaces;
   std::vector<std::string> troubles = {};  // why NICs of its assignment are not probed from
   std::uint32_t protocol = kWatchProtocol;
+  std::string engine = {};  // by which it probes, as its command line has it; empty: it does not say
   friend bool operator==(const AgentHello&, const AgentHello&) = default;
 };
 
@@ -49,7 +52,8 @@ using AgentSpeech = std::variant<AgentHello, AgentBye>;
 std::string to_json_text(const Assignment& assignment);
 std::string to_json_text(const AgentSpeech& speech);
 /// Errors: invalid_input. Every index of what is read is in range, rates and bursts are of this world
-/// (kMaxRate, kMaxBurst), interfaces come once, each epoch has a key for each pair.
+/// (kMaxRate, kMaxBurst), interfaces come once, each epoch has a key for each pair. Of what an agent says
+/// every text is as it may be shown (outside_text): it reaches the journal and the terminal of the watcher.
 Result<Assignment> read_assignment(std::string_view text);
 Result<AgentSpeech> read_speech(std::string_view text);
 

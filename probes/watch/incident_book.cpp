@@ -34,12 +34,12 @@ double loss_of(const Incident& incident, double seen) {
   return std::clamp(told > 0 ? told : seen, kMinLoss, 1.0);
 }
 
-bool says_less(const Incident& known, const LookFinding& finding) {
+bool is_weaker(const Incident& known, const LookFinding& finding) {
   return known.estimate && finding.estimate && finding.estimate->value < known.estimate->value;
 }
 
-/// Told of no more than before by what differs by chance.
-bool says_another(const std::optional<Estimate>& before, const std::optional<Estimate>& after) {
+/// Reported of no more than before by what differs by chance.
+bool is_another_estimate(const std::optional<Estimate>& before, const std::optional<Estimate>& after) {
   if (before.has_value() != after.has_value()) return true;
   return before && (after->low > 2 * before->high || 2 * after->high < before->low);
 }
@@ -128,7 +128,7 @@ bool IncidentBook::take_over(const Entry& entry, const LookFinding& finding, Nan
   const Nanoseconds span = times.now - from;
   const bool same = is_same(finding.place, known.place);
   // Near the loss that parts degraded from failed the verdict of a look is chance.
-  if (same && finding.cause == known.cause && !says_another(known.estimate, finding.estimate) &&
+  if (same && finding.cause == known.cause && !is_another_estimate(known.estimate, finding.estimate) &&
       (finding.verdict <= known.verdict || known.estimate || span < 2 * entry.span))
     return false;
   if (known.state == IncidentState::suspected) return finding.sure || finding.confidence > known.confidence;
@@ -139,7 +139,7 @@ bool IncidentBook::take_over(const Entry& entry, const LookFinding& finding, Nan
     return from >= entry.down && span >= kSettled;
   if (from < entry.seen && times.now - entry.seen > std::max<Nanoseconds>(entry.shows_in / 2, kJustNow))
     return false;  // it may be over
-  if (same) return span >= (says_less(known, finding) ? 4 * entry.shows_in : entry.span);
+  if (same) return span >= (is_weaker(known, finding) ? 4 * entry.shows_in : entry.span);
   if (!all_channels(known.place).empty() && !all_channels(finding.place).empty() &&
       !overlaps(all_channels(known.place), all_channels(finding.place)))
     return false;

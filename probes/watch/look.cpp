@@ -108,7 +108,7 @@ void Looker::find_down(const ScaleSums& sums, const std::vector<HostNews>& news,
     std::size_t under = 0;
     for (const StandingNic& nic : plan_->nics) under += routing::edge_switch(*fabric_, nic.nic) == at ? 1 : 0;
     const bool whole = hosts.size() > 1 && hosts.size() == under;
-    const auto tell = [&](NodeId node, std::string text) {
+    const auto add_trouble = [&](NodeId node, std::string text) {
       answer.findings.push_back({.place = {{}, {node}},
                                  .cause = Cause::down,
                                  .verdict = Verdict::failed,
@@ -117,11 +117,11 @@ void Looker::find_down(const ScaleSums& sums, const std::vector<HostNews>& news,
                                  .sure = true});
     };
     if (whole)
-      tell(at, fmt::format("its {} hosts are silent and none of them answers", hosts.size()));
+      add_trouble(at, fmt::format("its {} hosts are silent and none of them answers", hosts.size()));
     else
       for (const NodeId host : hosts)
-        tell(host, fmt::format("its agent is silent, and its NICs answered {} of {} probes",
-                               asked[host].sent - asked[host].lost, asked[host].sent));
+        add_trouble(host, fmt::format("its agent is silent, and its NICs answered {} of {} probes",
+                                      asked[host].sent - asked[host].lost, asked[host].sent));
   }
 }
 
@@ -247,8 +247,8 @@ std::vector<std::uint32_t> Looker::rows_over(const IncidentPlace& place) const {
 }
 
 /// A host none but whose probes told of a finding that is not its own cable: it may be lying.
-std::optional<NodeId> Looker::told_alone(const ScaleSums& sums, const Left& left,
-                                         const LookFinding& finding) const {
+std::optional<NodeId> Looker::reported_alone(const ScaleSums& sums, const Left& left,
+                                             const LookFinding& finding) const {
   if (finding.cause == Cause::delay || finding.cause == Cause::congestion) return std::nullopt;
   std::map<NodeId, std::uint64_t> by_host;
   std::uint64_t all = 0;
@@ -366,7 +366,7 @@ LookAnswer Looker::look(const ScaleSums& sums, Nanoseconds between, const LookCo
     answer.everywhere = !assessment.diagnosis.fabric.empty();
     std::optional<NodeId> liar;
     for (LookFinding& finding : answer.findings) {
-      const auto teller = told_alone(sums, left, finding);
+      const auto teller = reported_alone(sums, left, finding);
       if (!teller) continue;
       finding.sure = false;
       liar = teller;

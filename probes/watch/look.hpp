@@ -94,7 +94,8 @@ class Looker {
   void judge(const ScaleSums& sums, const Left& left, const LookContext& context,
              const std::vector<std::uint16_t>& places, LookFinding& finding) const;
   void settle_on_cable(LookFinding& finding) const;
-  std::optional<NodeId> told_alone(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
+  std::optional<NodeId> reported_alone(const ScaleSums& sums, const Left& left,
+                                       const LookFinding& finding) const;
 
   const Fabric* fabric_;
   const StandingPlan* plan_;

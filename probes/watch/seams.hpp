@@ -37,9 +37,12 @@ class AgentLink {
   /// The next message to this agent (an assignment in JSON); waits for `limit` at most.
   virtual Result<std::optional<std::string>> next_word(Nanoseconds limit) = 0;
   /// Says to the watcher that this agent is there, or goes: a short JSON text.
-  virtual Result<void> tell(std::string_view text) = 0;
+  virtual Result<void> send_text(std::string_view text) = 0;
   /// What the NICs of this host count, as nobody keeps it on the bus (collectors/counters/host_counters.hpp).
-  virtual Result<void> tell_counters(std::string_view text) = 0;
+  virtual Result<void> report_counters(std::string_view text) = 0;
+  /// The next request of an operator (label_messages.hpp), where one waits.
+  virtual std::optional<std::string> next_label_request() = 0;
+  virtual Result<void> answer_labels(std::string_view text) = 0;
 };
 
 struct ReceivedWindow {
@@ -69,6 +72,15 @@ class WindowFeed {
   /// first of each agent are here.
   virtual std::vector<AgentWord> counters() = 0;
   virtual Result<void> send_to(std::string_view host, std::string_view text) = 0;
+};
+
+/// The end of an operator, who gives labels to the jobs of hosts (label_messages.hpp).
+class OperatorLink {
+ public:
+  virtual ~OperatorLink() = default;
+  virtual Result<void> send_to(std::string_view host, ByteSpan request) = 0;
+  /// What agents answered since the last call; waits for the first one until `limit` is over.
+  virtual std::vector<AgentWord> answers(Nanoseconds limit) = 0;
 };
 
 struct StoredEvent {

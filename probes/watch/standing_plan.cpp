@@ -155,6 +155,18 @@ StandingPlan plan_over(const Fabric& fabric, PathTable table, std::vector<Standi
   return plan;
 }
 
+StandingPlan only_between(const Fabric& fabric, StandingPlan plan, const PlanLimits& limits,
+                          const std::function<bool(PortId, PortId)>& can_probe) {
+  std::size_t taken = 0;
+  for (StandingNic& nic : plan.nics)
+    taken += std::erase_if(nic.streams, [&](const StandingStream& stream) {
+      return !can_probe(nic.nic, stream.peer) || !can_probe(stream.peer, nic.nic);
+    });
+  if (taken == 0) return plan;
+  for (StandingNic& nic : plan.nics) nic.packets_per_second = 0;
+  return plan_over(fabric, std::move(plan.paths), std::move(plan.nics), limits);
+}
+
 bool same_ways(const StandingPlan& a, const StandingPlan& b) {
   const auto same_set = [&](PathSetId x, PathSetId y) {
     return std::ranges::equal(a.paths.paths(x), b.paths.paths(y), [&](PathId p, PathId q) {
@@ -178,10 +190,8 @@ Assignment assignment_of(const Fabric& fabric, const StandingPlan& plan, NodeId 
   std::map<PortId, std::uint32_t> peers;
   for (const StandingNic& nic : plan.nics_of(host)) {
     addresses.push_back(ends.at(nic.nic).at.address);
-    NicSchedule schedule{.nic = nic.nic,
-                         .interface = ends.at(nic.nic).interface,
-                         .packets_per_second = nic.packets_per_second,
-                         .burst = nic.burst};
+    NicSchedule schedule{.nic = nic.nic, .interface = ends.at(nic.nic).interface, .burst = nic.burst};
+    if (!nic.streams.empty()) schedule.packets_per_second = nic.packets_per_second;
     for (const StandingStream& stream : nic.streams) {
       const auto [peer, is_new] = peers.emplace(stream.peer, static_cast<std::uint32_t>(peers.size()));
       if (is_new) {
@@ -193,6 +203,11 @@ Assignment assignment_of(const Fabric& fabric, const StandingPlan& plan, NodeId 
     told.nics.push_back(std::move(schedule));
   }
   for (const PortId asker : plan.askers[host.value()]) told.asked.push_back(ends.at(asker).at);
+  const auto add_pair = [&](PortId nic) {
+    if (const StandingEnd& end = ends.at(nic); end.pair) told.pairs.emplace(end.at.address, *end.pair);
+  };
+  for (const auto& [peer, index] : peers) add_pair(peer);
+  for (const PortId asker : plan.askers[host.value()]) add_pair(asker);
   keys.give(told, host, addresses, peer_hosts, now);
   return told;
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -76,6 +78,10 @@ StandingPlan make_standing_plan(const Fabric& fabric, const plan::PathLearner& l
 StandingPlan plan_over(const Fabric& fabric, PathTable table, std::vector<StandingNic> nics,
                        const PlanLimits& limits);
 
+/// The same without the streams between NICs that `can_probe` says no of: both ways are asked.
+StandingPlan only_between(const Fabric& fabric, StandingPlan plan, const PlanLimits& limits,
+                          const std::function<bool(PortId, PortId)>& can_probe);
+
 /// The same NICs send the same labels to the same peers, over the same paths.
 bool same_ways(const StandingPlan& a, const StandingPlan& b);
 
@@ -83,6 +89,7 @@ bool same_ways(const StandingPlan& a, const StandingPlan& b);
 struct StandingEnd {
   datapath::RunNic at;
   std::string interface;
+  std::optional<packet::UdPair> pair = std::nullopt;  // by which it probes; absent: by packets
 };
 
 using StandingEnds = std::unordered_map<PortId, StandingEnd>;

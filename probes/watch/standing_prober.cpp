@@ -192,19 +192,19 @@ void StandingProber::note_settled() {
     const auto lost = lost_.find(each.number);
     if (lost != lost_.end())
       lost->second = each.way;
-    else if (each.number >= told_from_)
+    else if (each.number >= reported_from_)
       settled_.push_back(each);
   }
 }
 
 NicWindow StandingProber::close(std::uint64_t end, Nanoseconds now,
-                                const std::function<bool(std::uint32_t)>& tells_delays) {
+                                const std::function<bool(std::uint32_t)>& reports_delays) {
   WEFT_CHECK(end >= first_ && end <= next_);
   NicWindow window{.first = first_, .count = static_cast<std::uint32_t>(end - first_)};
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
     judge(stream, end, now);
     auto& rtt = streams_[stream].rtt;
-    if (rtt.count() == 0 || !tells_delays(stream)) continue;
+    if (rtt.count() == 0 || !reports_delays(stream)) continue;
     window.delays.push_back({stream, std::move(rtt)});
     rtt = {};
   }

@@ -68,10 +68,11 @@ class StandingProber {
   /// Probes were given up unsent since this was asked last.
   bool gave_up() { return std::exchange(gave_up_, false); }
   /// What became of the probes behind the last end and before this one: those that have no answer are lost.
-  /// `tells_delays`: of these streams.
-  NicWindow close(std::uint64_t end, Nanoseconds now, const std::function<bool(std::uint32_t)>& tells_delays);
+  /// `reports_delays`: of these streams.
+  NicWindow close(std::uint64_t end, Nanoseconds now,
+                  const std::function<bool(std::uint32_t)>& reports_delays);
   /// Of what was closed so far nothing was told, and nothing will be.
-  void tell_from_here() { told_from_ = first_; }
+  void report_from_here() { reported_from_ = first_; }
 
  private:
   enum class State : std::uint8_t { waiting, answered, unsent };
@@ -105,11 +106,11 @@ class StandingProber {
   const ProbeCodec& codec_;
   BatchId batch_;
   Nanoseconds start_;
-  Nanoseconds asked_;            // when compose() was called last
-  std::uint64_t next_ = 0;       // probe to be sent
-  std::uint64_t first_ = 0;      // not told yet
-  std::uint64_t told_from_ = 0;  // the first one that was told of
-  std::uint64_t overdue_ = 0;    // one beyond those whose wait is over
+  Nanoseconds asked_;                // when compose() was called last
+  std::uint64_t next_ = 0;           // probe to be sent
+  std::uint64_t first_ = 0;          // not told yet
+  std::uint64_t reported_from_ = 0;  // the first one that was told of
+  std::uint64_t overdue_ = 0;        // one beyond those whose wait is over
   bool lost_in_a_row_ = false;
   bool gave_up_ = false;
   std::deque<Sent> probes_;  // from first_ to next_

@@ -14,11 +14,11 @@ StandingWindows::Ended StandingWindows::decided(const Nics& nics, Nanoseconds no
 std::optional<Window> StandingWindows::next(const Nics& nics, Nanoseconds now, const DroppedOf& dropped) {
   auto at_hand = decided(nics, now);
   for (const auto& [index, nic] : nics) alarmed_ |= nic->lost_in_a_row();
-  if (tells_from_) {
-    if (now < *tells_from_) return std::nullopt;
+  if (reports_from_) {
+    if (now < *reports_from_) return std::nullopt;
     close(nics, at_hand, now, dropped);
-    for (const auto& [index, nic] : nics) nic->tell_from_here();
-    tells_from_.reset();
+    for (const auto& [index, nic] : nics) nic->report_from_here();
+    reports_from_.reset();
     stalled_ = false;
     return std::nullopt;
   }
@@ -38,7 +38,7 @@ std::optional<Window> StandingWindows::next(const Nics& nics, Nanoseconds now, c
 }
 
 std::optional<Window> StandingWindows::last(const Nics& nics, Nanoseconds now, const DroppedOf& dropped) {
-  if (tells_from_) return std::nullopt;
+  if (reports_from_) return std::nullopt;
   return close(nics, decided(nics, now), now, dropped);
 }
 

@@ -29,7 +29,7 @@ class StandingWindows {
 
   /// `epoch`: the agent's start, from which its windows count.
   StandingWindows(PlanVersion plan, Nanoseconds epoch, Nanoseconds now)
-      : plan_(plan), epoch_(epoch), begin_(now), tells_from_(now + kPlanGrace) {}
+      : plan_(plan), epoch_(epoch), begin_(now), reports_from_(now + kPlanGrace) {}
 
   /// The window that has ended, without boot and number. Often called: each time a thread looks at the NICs.
   std::optional<Window> next(const Nics& nics, Nanoseconds now, const DroppedOf& dropped);
@@ -50,8 +50,8 @@ class StandingWindows {
   PlanVersion plan_;
   Nanoseconds epoch_;
   Nanoseconds begin_;
-  std::optional<Nanoseconds> tells_from_;  // not yet
-  std::optional<Ended> waiting_;           // for the answers to its last probes
+  std::optional<Nanoseconds> reports_from_;  // not yet
+  std::optional<Ended> waiting_;             // for the answers to its last probes
   bool alarmed_ = false;
   bool stalled_ = false;
   std::map<std::uint32_t, std::uint64_t> dropped_before_;  // and not told

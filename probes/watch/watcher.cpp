@@ -97,6 +97,21 @@ void Watcher::hello(std::string_view host, PlanVersion plan, RunId epoch, Nanose
   if (!era_ || era_->plan.nics_of(agent->told.host).empty()) map_again_ = true;
 }
 
+/// An assignment that differs in them alone begins nothing anew.
+void Watcher::pairs_are(const std::map<PortId, packet::UdPair>& pairs) {
+  if (!era_) return;
+  for (const auto& [nic, pair] : pairs) {
+    const auto end = era_->ends.find(nic);
+    if (end == era_->ends.end() || end->second.pair == pair) continue;
+    end->second.pair = pair;
+    for (const StandingNic& other : era_->plan.nics)
+      for (const StandingStream& stream : other.streams) {
+        if (stream.peer == nic) agents_[other.host.value()].wants_assignment = true;
+        if (other.nic == nic) agents_[fabric_->port(stream.peer).node.value()].wants_assignment = true;
+      }
+  }
+}
+
 void Watcher::bye(std::string_view host, bool planned, Nanoseconds) {
   Agent* agent = agent_of(host);
   if (agent == nullptr) return;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +63,8 @@ class Watcher {
   /// An agent said that it is there, with the plan and the epoch that it has: it is told what to probe where
   /// these are not those of now.
   void hello(std::string_view host, PlanVersion plan, RunId epoch, Nanoseconds now);
+  /// Its NICs go by these queue pairs now: whoever probes them, or is probed by them, is told.
+  void pairs_are(const std::map<PortId, packet::UdPair>& pairs);
   /// It said that it goes. Planned: nothing is at fault.
   void bye(std::string_view host, bool planned, Nanoseconds now);
 

@@ -181,6 +181,9 @@ class Evaluation {
       figures_.note(fmt::format("true_{}", Score::kBins[bin]), truly);
       figures_.note(fmt::format("verdicts_{}", Score::kBins[bin]), count);
     }
+    fmt::print("named: precision {:.4f}, recall {:.4f}\n", score.precision(), score.recall());
+    figures_.note("precision_calibration", score.precision());
+    figures_.note("recall_calibration", score.recall());
     figures_.add("calibration_gap", gap, "at most 0.05");
     figures_.add("calibration_fewest_verdicts", static_cast<double>(fewest), "100");
   }

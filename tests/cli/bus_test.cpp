@@ -57,7 +57,7 @@ class BusInit : public ::testing::Test {
     const auto until = std::chrono::steady_clock::now() + bus::kSoon;
     bool now = !wanted;
     for (; now != wanted && std::chrono::steady_clock::now() < until; std::this_thread::sleep_for(20ms))
-      now = agent && (*agent)->tell("here").has_value();
+      now = agent && (*agent)->send_text("here").has_value();
     return now;
   }
 
@@ -111,7 +111,7 @@ TEST_F(BusInit, AnAgentThatWasRefusedTriesAgainUntilItIsLetIn) {
   auto server = start_server();
   const auto agent = bus::connect_agent_link(host.address(), host.fabric, host.name);
   ASSERT_TRUE(agent);
-  const auto refused = (*agent)->tell("here");
+  const auto refused = (*agent)->send_text("here");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("refuses the credential"));
   std::ofstream(config) << whole;
@@ -119,12 +119,12 @@ TEST_F(BusInit, AnAgentThatWasRefusedTriesAgainUntilItIsLetIn) {
   auto told = refused;
   const auto until = std::chrono::steady_clock::now() + bus::kSoon;
   for (; !told && std::chrono::steady_clock::now() < until; std::this_thread::sleep_for(10ms))
-    told = (*agent)->tell("here");
+    told = (*agent)->send_text("here");
   EXPECT_TRUE(told) << told.error().message;
   std::ofstream(config) << without;  // its key is taken away again
   ASSERT_TRUE(server.send_signal(SIGHUP));
   for (; told && std::chrono::steady_clock::now() < until; std::this_thread::sleep_for(10ms))
-    told = (*agent)->tell("here");
+    told = (*agent)->send_text("here");
   EXPECT_FALSE(told);
 }
 
@@ -169,6 +169,27 @@ TEST_F(BusInit, TakesNameAndHostsOfAFabricFile) {
   const auto made = call(bus_command, {"init", directory(), "--fabric", fabric});
   ASSERT_EQ(made.status, 0) << made.err;
   EXPECT_EQ(file("hosts/host4.json").fabric, "roce-a");
+  const auto standing =
+      call(agent_command, {"--standing", "--credential", directory() + "/watchers/watcher.json"});
+  EXPECT_EQ(standing.status, 64);
+  EXPECT_THAT(standing.err, HasSubstr("it is a watcher's"));
+}
+
+TEST_F(BusInit, AnOperatorsCredentialIsNoAgents) {
+  ASSERT_EQ(init({"--hosts", "a", "--operators", "1"}).status, 0);
+  const auto standing =
+      call(agent_command, {"--standing", "--credential", directory() + "/operators/operator.json"});
+  EXPECT_EQ(standing.status, 64);
+  EXPECT_THAT(standing.err, HasSubstr("operator's; a host's is hosts/HOST.json"));
+}
+
+TEST_F(BusInit, AHostThatTheFabricFileDoesNotHaveIsRefused) {
+  const auto fabric = scratch_->path() / "fabric.yaml";
+  std::ofstream(fabric) << "fabric: roce-a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 400G}\n";
+  const auto typo = call(bus_command, {"init", directory(), "--fabric", fabric, "--hosts", "host1,hots2"});
+  EXPECT_EQ(typo.status, 64);
+  EXPECT_THAT(typo.err, HasSubstr("hots2 is no host of roce-a"));
+  EXPECT_FALSE(std::filesystem::exists(directory()));
 }
 
 TEST_F(BusInit, AHostIsAddedToAServerThatRunsAndNobodyElseNoticesIt) {
@@ -305,7 +326,7 @@ TEST_F(BusInit, AServerMayShowACertificateOfTheSitesAuthority) {
   host.key.server = "bus.other.example";
   const auto agent = bus::connect_agent_link(host.address(), host.fabric, host.name);
   ASSERT_TRUE(agent);
-  EXPECT_FALSE((*agent)->tell("here")) << "a certificate of another server of the site";
+  EXPECT_FALSE((*agent)->send_text("here")) << "a certificate of another server of the site";
 }
 
 }  // namespace

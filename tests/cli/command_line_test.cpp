@@ -88,7 +88,9 @@ TEST(CommandLine, AStandingAgentWantsItsFabricAndRawPackets) {
   };
   expect_refused(with({"--standing"}), "--fabric");
   expect_refused(with({"--fabric", "roce-a"}), "--standing");
-  expect_refused(with({"--standing", "--fabric", "roce-a", "--engine", "verbs"}), "raw packets");
+  expect_refused(with({"--standing", "--fabric", "roce-a", "--engine", "dpdk"}), "raw packets");
+  expect_refused(with({"--standing", "--fabric", "roce-a"}), "leave --run out");
+  expect_refused({"agent", "--standing"}, "--credential FILE");
 }
 
 TEST(CommandLine, AWordTooManyIsShown) { expect_refused({"lab", "status", "nolab"}, "'nolab'"); }

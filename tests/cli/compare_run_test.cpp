@@ -12,6 +12,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/compare_blocks.hpp"
+#include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
@@ -22,13 +23,20 @@
 namespace weft::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 /// Prints a row of OSU's latency near $BASE microseconds, and notes that it ran.
 constexpr const char* kBenchmark =
     "echo $BASE >> $DIR/order; n=$(wc -l < $DIR/order); echo '# OSU MPI Latency Test v5.9'; "
     "echo '# Size Latency (us)'; echo \"8 $BASE.$((n * 7 % 10))0\"";
+
+constexpr const char* kRoceFile =
+    "fabric: r\nkind: roce\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: 400G}\n";
+constexpr const char* kInfinibandFile =
+    "fabric: i\nkind: infiniband\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: 400G}\n";
 
 class Directory {
  public:
@@ -127,6 +135,22 @@ TEST(CompareRun, ABenchmarkThatPrintsNoTableIsRefusedAtOnce) {
   EXPECT_THAT(outcome.err, HasSubstr("block-0001-A1"));
 }
 
+TEST(CompareRun, HostsInTheCommandAreThoseOfTheSide) {
+  const ScratchFile a(kRoceFile),
+      b("fabric: b\nclos: {leaves: 1, spines: 1, hosts_per_leaf: 2, link: 400G}\n");
+  const std::string command = std::string("echo {hosts} >> $DIR/hosts; ") + kBenchmark;
+  const Directory of_files;
+  const auto outcome = run(of_files, "120", {a.path(), b.path(), "--blocks", "3"}, command.c_str());
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(of_files.file("hosts"), StartsWith("host1,host2,host3,host4,host5,host6\nhost1,host2\n"));
+  const Directory of_lists;
+  EXPECT_EQ(
+      run(of_lists, "120", {"--hosts", "A:gpu[08-10],x", "--hosts", "B:y", "--blocks", "3"}, command.c_str())
+          .status,
+      1);
+  EXPECT_THAT(of_lists.file("hosts"), StartsWith("gpu08,gpu09,gpu10,x\ny\n"));
+}
+
 TEST(CompareRun, WritesAReport) {
   const Directory directory;
   const auto page = (directory.path() / "report.html").string();
@@ -149,8 +173,58 @@ std::string words_sent(const std::string& more) {
   return directory.file("sides.txt");
 }
 
+/// Of the program itself, which runs itself for each sweep: what it printed, and its status.
+std::string compared_simulated(const char* a, const char* b, const std::string& more) {
+  const ScratchFile file_a(a), file_b(b);
+  const auto said = os::run_program(
+      {"sh", "-c",
+       fmt::format("{}/weft compare run --no-config --simulate {} {} --blocks 3 {} 2>&1; echo status $?",
+                   WEFT_BINARY_DIR, file_a.path(), file_b.path(), more)},
+      "", std::chrono::minutes(2));
+  EXPECT_TRUE(said);
+  return said.value_or("");
+}
+
+TEST(CompareRun, SimulatedInfinibandIsComparedWithRoceByProbesAlone) {
+  const auto said = compared_simulated(kRoceFile, kInfinibandFile, "--each budget=1s");
+  EXPECT_THAT(said, HasSubstr("equal within 0.1 %"));
+  EXPECT_THAT(said, testing::ContainsRegex("status [03]")) << "few packets may not decide";
+  EXPECT_THAT(said, AllOf(HasSubstr("NICs that were reached"), HasSubstr("probes that arrived 4 hops")));
+  EXPECT_THAT(said, HasSubstr("impossible here: B: transfers, rates and collisions: simulated InfiniBand"));
+  EXPECT_THAT(said, Not(HasSubstr("round trip 2 hops")));
+  const auto turned = compared_simulated(kInfinibandFile, kRoceFile, "--each budget=1s");
+  EXPECT_THAT(turned, HasSubstr("impossible here: A: transfers"));
+  const auto two = compared_simulated(kInfinibandFile, kInfinibandFile, "--each budget=1s");
+  EXPECT_THAT(two, AllOf(HasSubstr("round trip 2 hops"), Not(HasSubstr("impossible"))));
+  const auto loaded = compared_simulated(kRoceFile, kInfinibandFile, "--each load=full");
+  EXPECT_THAT(loaded, AllOf(HasSubstr("only probes can be compared"), HasSubstr("status 64")));
+}
+
+TEST(CompareRun, WithoutLoadOnOneSideRoundTripsAreCompared) {
+  const auto said = compared_simulated(kRoceFile, kRoceFile, "--each load=none,budget=1s");
+  EXPECT_THAT(said,
+              AllOf(HasSubstr("round trip 2 hops"), Not(HasSubstr("all-pairs")), HasSubstr("status 0")));
+  const auto one =
+      compared_simulated(kRoceFile, kRoceFile, "--each budget=1s --variant load=none --variant load=light");
+  EXPECT_THAT(one, AllOf(HasSubstr("all cells: round trip"), HasSubstr("only in B: all-pairs flow")));
+}
+
+TEST(CompareRun, SettingsThatASweepRefusesAreRefusedInItsWords) {
+  const auto said = compared_simulated(kRoceFile, kRoceFile, "--each budget=500ms");
+  EXPECT_EQ(said, "weft: --budget 500ms: expected 1s to 24h\nstatus 64\n");
+}
+
+TEST(CompareRun, SidesWithoutACellInCommonAreRefusedAfterTheFirstBlock) {
+  const Directory directory;
+  const auto outcome = run(directory, "120", {"--blocks", "9"},
+                           "echo $BASE >> $DIR/order; echo '# OSU MPI Latency Test v5.9'; "
+                           "echo '# Size Latency (us)'; echo \"$BASE 1.5\"");
+  EXPECT_EQ(outcome.status, 64) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("no cell is on both sides"));
+  EXPECT_EQ(std::ranges::count(directory.file("order"), '\n'), 4) << "no further block ran";
+}
+
 TEST(CompareRun, ALiveFabricIsOnlyLoadedWhereThatIsSaid) {
-  using testing::AllOf;
   const auto is_loaded = AllOf(HasSubstr("--pattern=all-pairs"), HasSubstr("--load=light"));
   const auto is_not =
       AllOf(Not(HasSubstr("--pattern")), Not(HasSubstr("--load=light")), Not(HasSubstr("--load=full")));
@@ -167,6 +241,24 @@ TEST(CompareRun, AReportTakesThePlaceOfNoFileThatIsRead) {
   EXPECT_EQ(outcome.status, 64);
   EXPECT_THAT(outcome.err, HasSubstr("would take its place"));
   EXPECT_THAT(text_of(b.path()), HasSubstr("fabric: b"));
+}
+
+TEST(CompareRun, LabelsThatAreAssignedAgainstRandomOnesDifferByTheirCollisions) {
+  const ScratchFile fabric("fabric: f\nclos: {leaves: 4, spines: 4, hosts_per_leaf: 4, link: 100G}\n");
+  // The program itself: it runs itself for each sweep.
+  const auto said = os::run_program(
+      {"sh", "-c",
+       fmt::format("{}/weft compare run --simulate {} --variant labels=random --variant labels=assigned "
+                   "--blocks 3 --only 'slowest flow' -o json; test $? = 1",
+                   WEFT_BINARY_DIR, fabric.path())},
+      "", std::chrono::seconds(60));
+  ASSERT_TRUE(said) << said.error().message;
+  const auto tree = nlohmann::json::parse(*said);
+  const auto& cell = tree["cells"][0];
+  EXPECT_GT(cell["ratio"].get<double>(), 1.5) << cell;
+  const auto& most = tree["reasons"][0]["layers"][0];
+  EXPECT_EQ(most["layer"], "collisions");
+  EXPECT_NEAR(most["share"].get<double>(), 1, 0.05);
 }
 
 TEST(CompareRun, AWrongNameOfCellsLosesNoRunThatWasKept) {
@@ -260,10 +352,17 @@ TEST(CompareRun, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(refused({"a.yaml", "--variant", "qps=1"}), HasSubstr("--variant stands 1 times"));
   EXPECT_THAT(refused({"--lab=a", "--lab=b", "--simulate"}), HasSubstr("a lab is no simulation"));
   EXPECT_THAT(refused({"--lab=a", "--lab=b", "--each", "speed=9"}), HasSubstr("'speed' is no option"));
-  EXPECT_THAT(refused({"--lab=a", "--lab=b", "--each", "seed=9"}), HasSubstr("set by the comparison"));
+  for (const char* ours : {"seed=9", "html=x.html", "metrics-file=x.prom"})
+    EXPECT_THAT(refused({"--lab=a", "--lab=b", "--each", ours}), HasSubstr("set by the comparison"));
   EXPECT_THAT(refused({"--lab=a", "--lab=b", "--each", ""}), HasSubstr("expected settings"));
   EXPECT_THAT(refused({"--lab=a", "--lab=b", "--blocks", "2"}), HasSubstr("expected 3 to 1000"));
   EXPECT_THAT(refused({"--run", "true"}), HasSubstr("A and B are the same"));
+  EXPECT_THAT(refused({"--run", "echo {hosts}"}), HasSubstr("nothing tells the hosts of A"));
+  EXPECT_THAT(refused({"--run", "echo {hosts}", "--hosts", "A:x"}), HasSubstr("the hosts of B"));
+  EXPECT_THAT(refused({"--run", "echo {hosts}", "--hosts", "x;y"}), HasSubstr("no host's name"));
+  EXPECT_THAT(refused({"--run", "true", "--hosts", "x"}), HasSubstr("has no {hosts}"));
+  EXPECT_THAT(refused({"--run", "true", "a.yaml"}), HasSubstr("has no {hosts}"));
+  EXPECT_THAT(refused({"--lab=a", "--lab=b", "--hosts", "x"}), HasSubstr("--hosts is for --run"));
   EXPECT_THAT(refused({"--run", "true", "--lab=a"}), HasSubstr("--lab is for weft's own"));
   EXPECT_THAT(refused({"--run", "true", "--env", "C:X=1"}), HasSubstr("expected a side"));
 }

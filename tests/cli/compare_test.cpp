@@ -228,6 +228,23 @@ struct DatedRuns {
   }
 };
 
+TEST(Compare, ARemarkOfManyRunsStandsOnce) {
+  Texts unnamed = tables({100, 101, 99});  // no command line, so no collective
+  for (std::string& text : unnamed) text.erase(0, text.find('\n') + 1);
+  const std::string remark = "the table does not name its collective";
+  const auto rows = compared_texts(unnamed, unnamed, {"-o", "csv"}).out;
+  EXPECT_THAT(rows, HasSubstr("in 6 runs ("));
+  EXPECT_EQ(rows.find(remark), rows.rfind(remark)) << rows;
+}
+
+TEST(Compare, TheHelpPageShowsRunAndAMistypedRunIsToldAsOne) {
+  EXPECT_THAT(call(compare_command, {"--help"}).out, HasSubstr("\n       weft compare run (A.yaml B.yaml"));
+  const auto mistyped = call(compare_command, {"rum", "f.yaml"});
+  EXPECT_EQ(mistyped.status, 64);
+  EXPECT_EQ(mistyped.err, "weft: rum: no such file; did you mean `weft compare run`?\n");
+  EXPECT_THAT(call(compare_command, {"other"}).err, HasSubstr("no runs of B"));
+}
+
 TEST(Compare, WithTimesTheHourOfDayIsNotInTheRatioAndIsShown) {
   const DatedRuns runs;
   const ScratchFile times(runs.times);
@@ -289,7 +306,7 @@ TEST(Compare, TemperaturesComeFromWhatAWatchKept) {
   const WarmedWatch watch(7), young(3), none(0);
   EXPECT_THAT(unwrapped(with(watch.file).out), HasSubstr("all runs were taken within a degree"));
   EXPECT_THAT(unwrapped(with(young.file).out), HasSubstr("of 36 runs have none"));
-  EXPECT_THAT(with(none.file).err, HasSubstr("no temperature of a NIC is kept there"));
+  EXPECT_THAT(with(none.file).err, HasSubstr("no temperature of a NIC or GPU is kept there"));
   EXPECT_THAT(runs.compared({"--db", watch.file}).err, HasSubstr("name a table with --times"));
   EXPECT_EQ(runs.compared({"--blocks", "--db", watch.file}).status, 64);
   EXPECT_NE(with("/no/such/watch.db").status, 0);

@@ -63,6 +63,8 @@ TEST(Configuration, ALaterSourceWins) {
 
 TEST(Configuration, WhatIsSaidLaterDisplacesWhatDoesNotGoWithIt) {
   EXPECT_THAT(added({"sweep", "--lab=x"}, "fabric: f.yaml\nhosts: a,b\n"), ElementsAre("--lab=x"));
+  EXPECT_THAT(added({"compare", "run", "--lab=a", "--lab=b"}, "fabric: f.yaml\n"),
+              ElementsAre("run", "--lab=a", "--lab=b"));
   EXPECT_THAT(added({"sweep"}, "lab: x\n", {"WEFT_FABRIC=f.yaml"}), ElementsAre("--fabric=f.yaml"));
   EXPECT_THAT(added({"sweep", "f.yaml"}, "lab: x\n"), ElementsAre("f.yaml"));
 }

@@ -8,6 +8,7 @@
 #include "collectors/counters/port_warnings.hpp"
 #include "collectors/store/counter_readings.hpp"
 #include "collectors/store/migrations.hpp"
+#include "collectors/store/reported_nics.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "topology/base/instant.hpp"
 #include "topology/base/outside_text.hpp"
@@ -176,6 +177,41 @@ TEST(CounterWatch, WhatAgentsToldIsKeptAlsoOfThoseThatDidNotTellAgain) {
   EXPECT_THAT(text, HasSubstr("\"fcs_errors\":8"));
   EXPECT_THAT(text, HasSubstr("agent host2"));
   EXPECT_THAT(text, HasSubstr("\"celsius\":50.5"));
+}
+
+TEST(CounterWatch, TheNicsThatAgentsToldOfAreKeptAsTheyWereToldLast) {
+  const Place place;
+  const auto database = place.directory.path() / "watch.db";
+  ASSERT_TRUE(store::WatchStore::open(database, place.fabric));
+  const auto watch = place.open_for_agents(database);
+  const auto nic = *place.fabric.find_nic("host1");
+  const auto tell = [&](int minute, const char* firmware, const char* module) {
+    watch->take({"agent host1", {{"10.0.0.1", nic}}},
+                fmt::format("{{\"schema\":\"weft.counters/1\",\"agent\":\"0.9\"}}\n{{\"at\":\"{}\","
+                            "\"port\":\"10.0.0.1\",\"interface\":\"eth2\",\"driver\":\"mlx5_core\","
+                            "\"firmware\":\"{}\",\"pci\":\"0000:3b:00.0\",\"pci_id\":\"15b3:1021\","
+                            "\"bits_per_second\":4e11{},\"counters\":{{\"frames_in\":{}}}}}\n",
+                            instant_text(kBegin + minutes(minute)), firmware, module, minute));
+    watch->look(kBegin + minutes(minute));
+  };
+  tell(1, "28.36", ",\"module\":{\"form\":\"OSFP\",\"part\":\"P1\",\"serial\":\"S1\"}");
+  tell(2, "28.39", "");
+  auto stored = store::Database::open(database, store::Database::Access::read).value();
+  const auto kept = store::kept_reported_nics(stored).value();
+  ASSERT_THAT(kept, SizeIs(1));
+  EXPECT_EQ(kept[0], (ReportedNic{.nic = place.fabric.name_of(nic),
+                                  .host = "host1",
+                                  .interface = "eth2",
+                                  .driver = "mlx5_core",
+                                  .firmware = "28.39",
+                                  .pci = "0000:3b:00.0",
+                                  .pci_id = "15b3:1021",
+                                  .speed = Bandwidth::gbit(400),
+                                  .module_part = "P1",
+                                  .module_serial = "S1",
+                                  .agent = "0.9",
+                                  .told = kBegin + minutes(2)}))
+      << "a module is read more seldom than the rest";
 }
 
 TEST(CounterWatch, AnAgentThatTellsNonsenseIsSaidAndMovesNobody) {

@@ -23,6 +23,8 @@ TEST(LoadOptions, ThatMakeNoSenseAreRefusedWithWhatIsExpected) {
   const std::vector<std::pair<Arguments, std::string>> wrong{
       {{"--load", "full", "--pattern", "ring"}, "expected links, incast or all-pairs"},
       {{"--pattern", "incast", "--load", "none"}, "--load light or --load full"},
+      {{"--load", "light", "--pattern", "incast", "--labels", "even"}, "expected assigned or random"},
+      {{"--labels", "random"}, "--labels is for --pattern incast and all-pairs"},
       {{"--operation", "write"}, "needs --engine verbs"},
       {{"--busy-poll"}, "needs --engine verbs"},
       {{"--engine", "verbs", "--operation", "atomic"}, "expected write, read or send"},

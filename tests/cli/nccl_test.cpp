@@ -316,8 +316,16 @@ TEST(NcclSteer, NumbersAListAboveAllThatAreThereOrInForce) {
   std::filesystem::rename(job.put(process), job.scratch.path() / "job/a.qps");
   EXPECT_EQ(steer_with(job, assignment("49152", "49153")).status, 0);
   EXPECT_EQ(list_in(job).generation, 41u);
+  // A process claims what no list has.
   process.generation = ~0ull;
   std::filesystem::rename(job.put(process), job.scratch.path() / "job/a.qps");
+  EXPECT_EQ(steer_with(job, assignment("49152", "49153")).status, 0);
+  EXPECT_EQ(list_in(job).generation, 42u);
+  auto last = list_in(job);
+  last.generation = ~0ull;
+  const auto bytes = steer::encode_labels(last).value();
+  std::ofstream(job.scratch.path() / "job/labels", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   EXPECT_THAT(steer_with(job, assignment("49152", "49153")).err, HasSubstr("none can be above it"));
 }
 

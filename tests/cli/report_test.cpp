@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "collectors/store/counter_readings.hpp"
+#include "collectors/store/reported_nics.hpp"
 #include "collectors/store/watch_store.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/schema.hpp"
@@ -89,7 +90,20 @@ TEST_F(WeftReport, OfOneLinkHasItsHistory) {
     EXPECT_EQ(run({"--link", channel, "-o", "csv"}).out, run({"--link", "leaf1--spine2", "-o", "csv"}).out);
   const auto unknown = run({"--link", "leaf1--spine9"});
   EXPECT_EQ(unknown.status, 64);
-  EXPECT_THAT(unknown.err, HasSubstr("leaf1->spine9"));
+  EXPECT_THAT(unknown.err, HasSubstr("spine9"));
+}
+
+TEST_F(WeftReport, OfANodeHasTheIncidentsOfItsCablesAndNoUnknownNameReadsAsHealth) {
+  EXPECT_THAT(run({"--link", "leaf1"}).out, HasSubstr("leaf1->spine2"));
+  EXPECT_THAT(run({"--link", "leaf1", "-o", "csv"}).out, HasSubstr("leaf1--spine2"));
+  EXPECT_EQ(run({"--link", "leaf4"}).status, 0) << "nothing happened there";
+  for (const Arguments& more : {Arguments{}, Arguments{"--inventory"}}) {
+    Arguments words{"--link", "nosuch"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto unknown = run(words);
+    EXPECT_EQ(unknown.status, 64);
+    EXPECT_THAT(unknown.err, HasSubstr("nosuch"));
+  }
 }
 
 TEST_F(WeftReport, SaysWhetherAModuleThatWasChangedHeld) {
@@ -195,6 +209,35 @@ TEST_F(WeftReport, OfASweepAndAnAssignmentIsWrittenByTheirCommands) {
   EXPECT_THAT(text_of(page), HasSubstr("times the bound"));
   const auto placed = call(balance_command, {"--fabric", fabric, "--place", "tensor:2:1GB", "--html", page});
   EXPECT_EQ(placed.status, 64) << "its answer is no assignment";
+}
+
+TEST_F(WeftReport, ListsTheNicsThatAgentsToldOfAndMarksThoseThatDiffer) {
+  {
+    auto database = store::Database::open(file_, store::Database::Access::write).value();
+    std::vector<ReportedNic> nics;
+    for (const char* host : {"host1", "host2", "host3"})
+      nics.push_back({.nic = std::string(host) + "/p1",
+                      .host = host,
+                      .driver = "mlx5_core",
+                      .firmware = nics.size() == 1 ? "28.36" : "28.39",
+                      .pci_id = "15b3:1021",
+                      .told = now_});
+    ASSERT_TRUE(store::keep_reported_nics(database, nics));
+  }
+  const auto table = call(report_command, {"--db", file_, "--inventory"});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("3 NICs told by standing agents, 1 (*)"));
+  const auto json = call(report_command, {"--db", file_, "--inventory", "-o", "json"});
+  expect_matches_schema(json.out, "inventory");
+  const auto csv = call(report_command, {"--db", file_, "--inventory", "--link", "host2", "-o", "csv"});
+  EXPECT_THAT(csv.out, HasSubstr("firmware 28.36 (most have 28.39)")) << "of all NICs, not of those shown";
+  EXPECT_THAT(csv.out, Not(HasSubstr("host1")));
+  const auto cable =
+      call(report_command, {"--db", file_, "--inventory", "--link", "host1--leaf1", "-o", "csv"});
+  EXPECT_THAT(cable.out, HasSubstr("host1/p1"));
+  EXPECT_THAT(cable.out, Not(HasSubstr("host2")));
+  const auto both = call(report_command, {"--db", file_, "--inventory", "--suspicions"});
+  EXPECT_THAT(both.err, HasSubstr("--suspicions is of incidents"));
 }
 
 TEST(TimeSpan, TakesDaysAndNoNonsense) {

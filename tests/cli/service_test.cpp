@@ -131,7 +131,7 @@ TEST_F(Service, AWatcherIsReadyAtItsBusAndSaysHowTheFabricIs) {
   const watch::AgentHello hello{
       .host = "host1", .version = "9.0", .boot = 1, .protocol = watch::kWatchProtocol + 1};
   const auto until = std::chrono::steady_clock::now() + bus::kSoon;
-  while (!(*newer)->tell(watch::to_json_text(hello)) && std::chrono::steady_clock::now() < until)
+  while (!(*newer)->send_text(watch::to_json_text(hello)) && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(20ms);
   EXPECT_TRUE(manager_->hears("STATUS=host1: its weft 9.0 speaks protocol")) << said();
   ASSERT_TRUE(watcher.send_signal(SIGTERM));

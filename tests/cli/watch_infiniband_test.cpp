@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr ClosSpec kShape{.leaves = 3, .spines = 2, .hosts_per_leaf = 2};
+const ClosSpec kShape{.leaves = 3, .spines = 2, .hosts_per_leaf = 2};
 
 std::vector<PortId> nics_of(const Fabric& fabric) { return {fabric.nics().begin(), fabric.nics().end()}; }
 
@@ -98,11 +98,12 @@ TEST(WatchOfInfiniband, SaysWhatThisHostLacksAndThatAdaptersAreNoMatterOfRoce) {
   EXPECT_THAT(refused.err, HasSubstr("--device is of a live InfiniBand fabric"));
 }
 
-TEST(StandingAgentOfInfiniband, TakesManagementDatagramsAndNoQueuePairs) {
-  const auto refused = call(agent_command, {"--standing", "--fabric", "ib", "--engine", "verbs", "--server",
+TEST(EngineOfAStandingAgent, IsNoneThatServesRunsAlone) {
+  const auto refused = call(agent_command, {"--standing", "--fabric", "ib", "--engine", "dpdk", "--server",
                                             "nats://127.0.0.1:9", "--host", "host1", "--nic", "fe80::1"});
   EXPECT_EQ(refused.status, 64);
-  EXPECT_THAT(refused.err, HasSubstr("standing probes are raw packets, or umad on InfiniBand"));
+  EXPECT_THAT(refused.err,
+              HasSubstr("standing probes are raw packets, queue pairs (verbs), or umad on InfiniBand"));
 }
 
 }  // namespace

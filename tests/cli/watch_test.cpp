@@ -41,6 +41,14 @@ TEST_F(WeftWatch, NamesTheOptionThatIsWrong) {
     EXPECT_EQ(outcome.status, 64);
     EXPECT_THAT(outcome.err, HasSubstr(std::string("--close-after ") + hold));
   }
+  EXPECT_THAT(watch({"--for", "0s"}).err, HasSubstr("--for: expected a time above zero"));
+  EXPECT_THAT(watch({"--engine", "dpdk"}).err, HasSubstr("--engine dpdk: expected raw or verbs"));
+  const ScratchFile without("fabric: f\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 400G}\n");
+  EXPECT_THAT(call(watch_command, {"--fabric", without.path(), "--engine", "dpdk"}).err,
+              HasSubstr("expected raw or verbs"))
+      << "before anything of the file, or of a lab, is looked at";
+  EXPECT_THAT(watch({"--engine", "verbs", "--probe-transport", "rc"}).err,
+              HasSubstr("--probe-transport rc: expected auto, ud or uc"));
   const auto events = watch({"--events", directory_.path().string()});
   EXPECT_EQ(events.status, 64) << "before the first event";
   EXPECT_THAT(events.err, HasSubstr("it is a folder: expected a file"));
@@ -50,6 +58,12 @@ TEST_F(WeftWatch, NamesTheOptionThatIsWrong) {
   const auto listen = call(watch_command, {"--fabric", file_.path(), "--listen", "head:4222"});
   EXPECT_EQ(listen.status, 64);
   EXPECT_THAT(listen.err, HasSubstr("--listen: head:4222"));
+  for (const Arguments& live : {Arguments{"--hosts", "host1"}, Arguments{"--server", "nats://127.0.0.1:9"},
+                                Arguments{"--credential", "watcher.json"}}) {
+    const auto lab = call(watch_command, {"--lab=none", live[0], live[1]});
+    EXPECT_EQ(lab.status, 64) << live[0];
+    EXPECT_THAT(lab.err, HasSubstr(live[0] + " is of a live fabric"));
+  }
 }
 
 TEST_F(WeftWatch, SaysWhatIsWrongWithADatabaseAndMigratesAnOlderOne) {

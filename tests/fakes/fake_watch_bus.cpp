@@ -44,17 +44,32 @@ class FakeWatchBus::Agent : public watch::AgentLink {
     words.pop_front();
     return first;
   }
-  Result<void> tell(std::string_view text) override {
+  Result<void> send_text(std::string_view text) override {
     const std::lock_guard lock(bus_.mutex_);
     WEFT_TRY_VOID(bus_.reach(host_));
     for (auto& [feed, words] : bus_.words_) words.push_back({host_, std::string(text)});
     bus_.changed_.notify_all();
     return {};
   }
-  Result<void> tell_counters(std::string_view text) override {
+  Result<void> report_counters(std::string_view text) override {
     const std::lock_guard lock(bus_.mutex_);
     WEFT_TRY_VOID(bus_.reach(host_));
     for (auto& [feed, told] : bus_.counters_) told.push_back({host_, std::string(text)});
+    bus_.changed_.notify_all();
+    return {};
+  }
+  std::optional<std::string> next_label_request() override {
+    const std::lock_guard lock(bus_.mutex_);
+    auto& requests = bus_.links_[host_].label_requests;
+    if (requests.empty()) return std::nullopt;
+    std::optional<std::string> first(std::move(requests.front()));
+    requests.pop_front();
+    return first;
+  }
+  Result<void> answer_labels(std::string_view text) override {
+    const std::lock_guard lock(bus_.mutex_);
+    WEFT_TRY_VOID(bus_.reach(host_));
+    bus_.label_answers_.push_back({host_, std::string(text)});
     bus_.changed_.notify_all();
     return {};
   }
@@ -62,6 +77,27 @@ class FakeWatchBus::Agent : public watch::AgentLink {
  private:
   FakeWatchBus& bus_;
   const std::string host_;
+};
+
+class FakeWatchBus::Operator : public watch::OperatorLink {
+ public:
+  explicit Operator(FakeWatchBus& bus) : bus_(bus) {}
+  Result<void> send_to(std::string_view host, ByteSpan request) override {
+    const std::lock_guard lock(bus_.mutex_);
+    WEFT_TRY_VOID(bus_.reach(std::string(host)));
+    const std::string_view text(reinterpret_cast<const char*>(request.data()), request.size());
+    bus_.links_[std::string(host)].label_requests.emplace_back(text);
+    return {};
+  }
+  std::vector<watch::AgentWord> answers(Nanoseconds limit) override {
+    std::unique_lock lock(bus_.mutex_);
+    bus_.changed_.wait_for(lock, limit, [&] { return !bus_.label_answers_.empty(); });
+    auto said = std::exchange(bus_.label_answers_, {});
+    return {said.begin(), said.end()};
+  }
+
+ private:
+  FakeWatchBus& bus_;
 };
 
 class FakeWatchBus::Feed : public watch::WindowFeed {
@@ -271,6 +307,9 @@ std::unique_ptr<watch::WindowFeed> FakeWatchBus::feed(std::uint64_t behind) {
 }
 std::unique_ptr<watch::EventLog> FakeWatchBus::event_log() { return std::make_unique<Events>(*this); }
 std::unique_ptr<watch::Lease> FakeWatchBus::lease() { return std::make_unique<TheLease>(*this); }
+std::unique_ptr<watch::OperatorLink> FakeWatchBus::operator_link() {
+  return std::make_unique<Operator>(*this);
+}
 std::unique_ptr<watch::SharedValue> FakeWatchBus::values() { return std::make_unique<Values>(*this); }
 
 }  // namespace weft::fakes

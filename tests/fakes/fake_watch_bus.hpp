@@ -52,9 +52,12 @@ class FakeWatchBus {
   std::unique_ptr<watch::EventLog> event_log();
   std::unique_ptr<watch::Lease> lease();
   std::unique_ptr<watch::SharedValue> values();
+  /// One at a time.
+  std::unique_ptr<watch::OperatorLink> operator_link();
 
  private:
   class Agent;
+  class Operator;
   class Feed;
   class Events;
   class TheLease;
@@ -65,6 +68,7 @@ class FakeWatchBus {
     std::vector<watch::MessageId> acknowledged;
     std::vector<watch::MessageId> failed;
     std::deque<std::string> words;  // to it
+    std::deque<std::string> label_requests;
   };
 
   Result<void> reach(const std::string& host);  // with the lock
@@ -80,6 +84,7 @@ class FakeWatchBus {
   std::size_t most_windows_ = 1'000'000;
   std::map<std::uint64_t, std::deque<watch::AgentWord>> words_;     // to each feed, by its number
   std::map<std::uint64_t, std::deque<watch::AgentWord>> counters_;  // the same
+  std::deque<watch::AgentWord> label_answers_;
   std::uint64_t feeds_ = 0;
   std::vector<watch::StoredEvent> events_;
   std::string holder_;

@@ -42,7 +42,7 @@ void any_frame(ByteSpan frame) {
   const datapath::RunNics nics;
   datapath::Responder responder(kNic, kSecrets, nics);
   take(responder, frame);
-  (void)read_answer(frame, kNic, kSecrets);
+  (void)datapath::AnswerReader(kNic, kSecrets).read(frame);
   (void)packet::decode_probe_frame(frame, kSecrets.key);
   (void)packet::decode_probe_header(frame);
   read_alike(frame);
@@ -63,8 +63,9 @@ void damaged_probe(ByteSpan input) {
   encode_probe_frame(route, header, kSecrets.key, size, frame);
   const auto first = packet::first_psn(header, kSecrets.key);
   packet::FrameTemplate one;
+  packet::Authenticator authenticator(kSecrets.key);
   for (int time = 0; time < 2; ++time)
-    WEFT_CHECK(std::ranges::equal(one.write(route, header, kSecrets.key, first, size), frame));
+    WEFT_CHECK(std::ranges::equal(one.write(route, header, authenticator, first, size), frame));
   frame[load_be16(input, 18) % frame.size()] ^= std::byte{load_u8(input, 20)};
   frame.resize(frame.size() - std::min<std::size_t>(load_u8(input, 21), frame.size()));
   read_alike(frame);

@@ -41,6 +41,23 @@ TEST(CompareRun, TwoLabsDifferAndTheCableThatMakesBSlowerIsNamed) {
   EXPECT_THAT(text_of(page), HasSubstr("leaf1--spine2: rate</text>"));
 }
 
+TEST(CompareRun, SimulatedFabricsTellAQueueFromIdleRoundTrips) {
+  const LabUser user(kFabric);
+  const auto answer =
+      user.weft({"compare", "run", "--simulate", user.fabric_file(), "--variant", "budget=1s", "--variant",
+                 "fault=leaf1--spine2:rate=40G,budget=1s", "--blocks", "6", "-o", "json"});
+  ASSERT_EQ(answer.status, 1) << answer.output << answer.errors;
+  expect_matches_schema(answer.output, "comparison");
+  const auto document = Json::parse(answer.output);
+  bool found = false;
+  for (const Json& reasons : document["reasons"]) {
+    if (reasons["cell"].get<std::string>().find("round trip under load") == std::string::npos) continue;
+    found = true;
+    EXPECT_EQ(reasons["layers"][0]["layer"], "queueing") << reasons;
+  }
+  EXPECT_TRUE(found) << document;
+}
+
 TEST(CompareRun, SimulatedFabricsAreSweptAndTheSlowCableIsNamed) {
   const LabUser user(kFabric);
   const auto answer =

@@ -9,6 +9,7 @@
 
 #include "probes/engine/dpdk/dpdk_device.hpp"
 #include "probes/engine/dpdk/dpdk_library.hpp"
+#include "probes/engine/raw/raw_engine.hpp"
 #include "tests/places.hpp"
 #include "tests/support/router_chain.hpp"
 #include "tests/support/text_of.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 using fakes::InNamespace;
 using fakes::RouterChain;
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* kModule = WEFT_BINARY_DIR "/libweft_dpdk.so";
@@ -43,6 +45,14 @@ class DpdkEngineTest : public ::testing::Test {
     WEFT_TRY(auto opened, dpdk::open_dpdk_engine(nic, {std::move(parsed), kModule}, kSecrets,
                                                  PortId(static_cast<std::uint32_t>(host)), nics));
     return std::move(opened.engine);
+  }
+  /// A device at the second host, for whoever reads it by hand. DPDK runs already.
+  Result<std::shared_ptr<dpdk::DpdkDevice>> open_device(std::string_view arguments) const {
+    const InNamespace here(chain_->name("h2"));
+    const nic::HostNic nic{.interface = "r2", .address = RouterChain::address(2, false)};
+    return dpdk::DpdkDevice::open(*dpdk::DpdkLibrary::load(kModule),
+                                  *dpdk::device_for(*dpdk::parse_dpdk_arguments(arguments), nic.interface),
+                                  nic, *nic::look_up_nic(nic));
   }
   static datapath::PingRequest ping(BatchId batch, std::uint32_t count, double pace) {
     return {.run = kSecrets.run,
@@ -85,14 +95,7 @@ TEST_F(DpdkEngineTest, OpensAndClosesInOneProcessFromManyThreadsAndLeavesTheirCp
 
 TEST_F(DpdkEngineTest, APortTellsWhatNobodyHasReadYet) {
   ASSERT_TRUE(open(2)) << "DPDK starts";
-  const auto device = [&] {
-    const InNamespace here(chain_->name("h2"));
-    const nic::HostNic nic{.interface = "r2", .address = RouterChain::address(2, false)};
-    return dpdk::DpdkDevice::open(
-        *dpdk::DpdkLibrary::load(kModule),
-        *dpdk::device_for(*dpdk::parse_dpdk_arguments(dpdk::kUsualArguments), nic.interface), nic,
-        *nic::look_up_nic(nic));
-  }();
+  const auto device = open_device(dpdk::kUsualArguments);
   ASSERT_TRUE(device) << device.error().message;
   const auto ports = (*device)->ports();
   const auto past = ports.responder->now();
@@ -108,6 +111,73 @@ TEST_F(DpdkEngineTest, APortTellsWhatNobodyHasReadYet) {
     read += came->size();
   EXPECT_EQ(read, 10u);
   EXPECT_FALSE(ports.responder->has_unread());
+}
+
+TEST_F(DpdkEngineTest, FramesCameWhenTheKernelHadThemNotWhenTheyAreRead) {
+  ASSERT_TRUE(open(2)) << "DPDK starts";
+  const auto device = open_device(dpdk::kUsualArguments);
+  ASSERT_TRUE(device) << device.error().message;
+  EXPECT_EQ((*device)->stamps(), dpdk::ArrivalTimes::Source::kernel);
+  EXPECT_THAT((*device)->uses(), AllOf(HasSubstr("; time stamps of the kernel; "),
+                                       HasSubstr("no flow rules (no isolated mode: ")));
+  const auto ports = (*device)->ports();
+  const auto sender = open(1);
+  ASSERT_TRUE(sender) << sender.error().message;
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    const auto before = ports.responder->now();
+    ASSERT_TRUE((*sender)->ping(ping(BatchId(round), 100, 5000), {}));  // 20 ms, and it waits for echoes
+    const auto sent = ports.responder->now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::vector<Nanoseconds> at;
+    for (auto came = ports.responder->receive(before); !came->empty();
+         came = ports.responder->receive(before))
+      for (const auto& arrival : *came) at.push_back(arrival.at);
+    ASSERT_EQ(at.size(), 100u);
+    EXPECT_TRUE(std::ranges::is_sorted(at));
+    EXPECT_GE(at.front(), before);
+    EXPECT_LE(at.back(), sent);
+    EXPECT_GT(at.back() - at.front(), std::chrono::milliseconds(15)) << "as they were sent, not read";
+  }
+}
+
+TEST_F(DpdkEngineTest, SeveralQueuesAreNotStampedAndSaySo) {
+  ASSERT_TRUE(open(2)) << "DPDK starts";
+  const auto device = open_device("--no-huge --vdev=net_af_packet0,iface={interface},qpairs=2");
+  ASSERT_TRUE(device) << device.error().message;
+  EXPECT_EQ((*device)->stamps(), dpdk::ArrivalTimes::Source::host);
+  EXPECT_THAT((*device)->uses(), HasSubstr("; time stamps of the host; "));
+}
+
+TEST_F(DpdkEngineTest, RoundTripsAreThoseThatRawPacketsHave) {
+  const auto median = [&](nic::PacketEngine& engine) {
+    const auto tallies = engine.ping(ping(BatchId(1), 500, 5000), {});
+    EXPECT_TRUE(tallies && tallies->at(0).rtt);
+    return tallies->at(0).rtt->p50;
+  };
+  const auto nics = std::make_shared<const datapath::RunNics>(std::vector<datapath::RunNic>{
+      {PortId(1), RouterChain::address(1, false)}, {PortId(2), RouterChain::address(2, false)}});
+  const auto open_raw = [&](int host) {
+    const InNamespace here(chain_->name(host == 1 ? "h1" : "h2"));
+    return raw::open_raw_engine(
+        {.interface = host == 1 ? "r1" : "r2", .address = RouterChain::address(host, false)}, kSecrets,
+        PortId(static_cast<std::uint32_t>(host)), nics);
+  };
+  Nanoseconds by_raw{}, by_dpdk{};
+  {
+    const auto first = open_raw(1), second = open_raw(2);
+    ASSERT_TRUE(first && second);
+    by_raw = median(**first);
+  }
+  {
+    const auto first = open(1), second = open(2);
+    ASSERT_TRUE(first && second);
+    by_dpdk = median(**first);
+  }
+  EXPECT_GT(by_dpdk.count(), 0);
+  // A busy host wakes readers up late: both are stamped before that.
+  EXPECT_LT(by_dpdk, by_raw * 3 + std::chrono::microseconds(200)) << by_raw.count() << " " << by_dpdk.count();
+  RecordProperty("raw_ns", std::to_string(by_raw.count()));
+  RecordProperty("dpdk_ns", std::to_string(by_dpdk.count()));
 }
 
 TEST_F(DpdkEngineTest, WhatFindsNoPlaceInTheRingIsCountedAsDroppedHere) {

@@ -13,6 +13,7 @@
 namespace weft {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 using Json = nlohmann::json;
@@ -64,7 +65,10 @@ TEST(DpdkSweep, BlamesWhatTheRawEngineBlames) {
   EXPECT_EQ(blamed(by_dpdk), blamed(by_raw)) << by_dpdk.dump(1);
   EXPECT_FALSE(blamed(by_dpdk).empty());
   EXPECT_EQ(by_dpdk["verdict"], by_raw["verdict"]);
-  EXPECT_THAT(uses(by_dpdk), Each(StartsWith("DPDK (net_af_packet"))) << by_dpdk["nics"].dump();
+  EXPECT_THAT(uses(by_dpdk),
+              Each(AllOf(StartsWith("DPDK (net_af_packet"), HasSubstr("; time stamps of the kernel;"),
+                         HasSubstr("; no flow rules ("))))
+      << by_dpdk["nics"].dump();
 }
 
 TEST(DpdkSweep, OfAnOrdinaryUserIsHealthyInAHealthyLab) {

@@ -21,6 +21,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr auto kE1000eBoots = std::chrono::minutes(3), kErrorIsSeen = std::chrono::minutes(1);
+constexpr auto kLinkIsUp = std::chrono::minutes(1);
 const IpAddress kForwarded(IpAddress::V4{127, 0, 0, 1});
 
 std::string repeated(const std::string& text, int times) {
@@ -101,6 +102,10 @@ TEST(CountersOfE1000e, AreThoseOfItsDriverAndItsPcieErrors) {
   const E1000eGuest guest;
   ASSERT_TRUE(guest.is_ready()) << guest.said();
 
+  // Its link comes up a while after the guest does.
+  const auto until = std::chrono::steady_clock::now() + kLinkIsUp;
+  while (guest.run({"ping", "-q", "-c", "1", "-W", "1", "10.9.0.2"}).first != 0)
+    ASSERT_LT(std::chrono::steady_clock::now(), until) << "nobody answers over nic0";
   EXPECT_EQ(guest.run({"ping", "-q", "-c", "20", "-i", "0.1", "10.9.0.2"}).first, 0);
   const auto shown = guest.run({"weft", "counters", "nic", "nic0"}).second;
   EXPECT_THAT(shown, HasSubstr("nic0, e1000e"));
@@ -113,6 +118,7 @@ TEST(CountersOfE1000e, AreThoseOfItsDriverAndItsPcieErrors) {
   ASSERT_TRUE(line.is_object()) << told;
   EXPECT_GE(line["counters"].value("frames_in", 0), 20) << told;
   EXPECT_GE(line["counters"].value("frames_out", 0), 20) << told;
+  EXPECT_EQ(line.value("pci_id", ""), "8086:10d3") << told;
 
   // struct aer_error_inj of the kernel: bus, device, function; uncorrectable, correctable (bit 6: BadTLP),
   // four words of a header, domain.

@@ -168,6 +168,14 @@ class JobFaults : public Ring {
     return dumps;
   }
 
+  /// What stands of a host's queue pairs and of its device's counters.
+  std::string state_of(const char* host) {
+    const auto script =
+        "weft nccl qps /tmp/job; sleep 2; weft nccl qps /tmp/job; "
+        "grep . /sys/class/infiniband/rxe_p1/ports/1/hw_counters/*; dmesg | tail -20";
+    return fmt::format("{}:\n{}\n", host, rig().in(host, {"sh", "-c", script}).output);
+  }
+
   static constexpr std::array<const char*, 3> kFarLeaves{"leaf2", "leaf3", "leaf4"};
   static inline PathMap* map_ = nullptr;
   std::vector<std::future<Answer>> processes_;  // whoever waits for one waits until its program is killed
@@ -244,10 +252,11 @@ TEST_F(JobFaults, ALinkLosesPacketsAndGoesDownUnderIbWriteBwAndItsQueuePairsMove
                      by_spine("host2", "host1", without)}}});
   };
   pairs_by(1, std::nullopt);
+  // 20,000 messages of each queue pair take 70 s of the link: it must not end before the last list has come.
   auto words = kWithWeft;
   words.insert(words.end(),
                {"ib_write_bw", "-d", "rxe_p1", "-x", "1", "-q", std::to_string(kRing), "-s", "1024", "-n",
-                "12000", "-t", "8", "-b", "-F", "-u", "19", "--use_old_post_send"});
+                "20000", "-t", "8", "-b", "-F", "-u", "19", "--use_old_post_send"});
   auto server = std::async(std::launch::async, [&] { return rig().in("host2", words, kMaxJob); });
   std::this_thread::sleep_for(seconds(3));
   auto client = std::async(std::launch::async, [&] {
@@ -266,6 +275,9 @@ TEST_F(JobFaults, ALinkLosesPacketsAndGoesDownUnderIbWriteBwAndItsQueuePairsMove
   pairs_by(4, 1);
   converge();
   EXPECT_TRUE(all_move({"host1", "host2"}, 4, kMaxWait));
+  if (client.wait_for(kMaxJob / 2) != std::future_status::ready ||
+      server.wait_for(kMaxWait) != std::future_status::ready)
+    ADD_FAILURE() << "ib_write_bw does not end: " << state_of("host1") << state_of("host2");
   for (auto* one_end : {&server, &client}) {
     const Answer answer = one_end->get();
     EXPECT_EQ(answer.status, 0) << answer.output << answer.errors;

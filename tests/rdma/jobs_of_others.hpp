@@ -15,7 +15,7 @@ namespace weft {
 
 inline constexpr std::uint32_t kQps = 8;
 /// Guests are emulated: on a busy machine a program in one takes seconds to start.
-inline constexpr std::chrono::seconds kMaxJob{300};
+inline constexpr std::chrono::seconds kMaxJob{600};
 /// For a move to be told: some seconds on an idle machine.
 inline constexpr std::chrono::seconds kMaxWait{120};
 

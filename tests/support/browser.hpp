@@ -101,6 +101,13 @@ class Browser {
     return run("POST", "/actions",
                {{"actions", {{{"type", "pointer"}, {"id", "mouse"}, {"actions", moves}}}}});
   }
+  /// As if the page were printed ("print") or the user's colours were these ("light", "dark").
+  Result<void> show_as(const std::string& media, const std::string& colours = "light") {
+    const nlohmann::json features{{{"name", "prefers-color-scheme"}, {"value", colours}}};
+    return run(
+        "POST", "/goog/cdp/execute",
+        {{"cmd", "Emulation.setEmulatedMedia"}, {"params", {{"media", media}, {"features", features}}}});
+  }
   /// All that the page wrote to the console and all that failed to load, since the last call.
   std::string console() {
     const auto lines = call("POST", "/se/log", {{"type", "browser"}});

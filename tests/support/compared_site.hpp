@@ -31,11 +31,16 @@ class ComparedSite {
   double delay = 0;            // seconds that a further hop takes more
   double of_hosts = 0;         // seconds that hosts take more
   double of_channel = 0;       // seconds that `slow` takes more
-  double rate = 50e6;          // of all cables
-  std::uint32_t spines = 2;    // one: half of the uplinks
-  double uplink = 1;           // the rate of a cable between switches, as a share of `rate`
-  bool is_known = true;        // by its fabric file
-  const char* load = "full";   // or light
+  std::string queued;          // packets wait on this channel under load, `queue` seconds more
+  double queue = 0;
+  std::string paused;  // the cable of this host stands `stands` of the load
+  double stands = 0;
+  bool stops_its_switch = false;  // then the switch stands that sends to it; else the host
+  double rate = 50e6;             // of all cables
+  std::uint32_t spines = 2;       // one: half of the uplinks
+  double uplink = 1;              // the rate of a cable between switches, as a share of `rate`
+  bool is_known = true;           // by its fabric file
+  const char* load = "full";      // or light
 
   compare::MeasuredRun run(SplitMix64& random) const {
     compare::MeasuredRun made{.name = "run",
@@ -53,11 +58,13 @@ class ComparedSite {
       for (std::uint32_t src = 0; src < 6; ++src) add_flow(made, round, src, (src + round) % 6);
     ask(made);
     limit(made);
+    stop(made);
     for (compare::MeasuredFlow& flow : made.flows)
       flow.delivered *= std::exp(flows + noise * standard(random));
     for (std::uint32_t src = 0; src < 6; ++src)
       for (std::uint32_t dst = 0; dst < 6; ++dst)
         if (src != dst) add_trip(made, src, dst, std::exp(trips + noise * standard(random)));
+    add_all_loaded(made, random);
     name_causes(made, std::exp(noise * standard(random)));
     return made;
   }
@@ -127,6 +134,7 @@ class ComparedSite {
         right =
             std::min(right, carries(run, channel) / static_cast<double>(crossing(run, flow.round, channel)));
       flow.wanted = flow.delivered = share * right;
+      flow.offered = flow.wanted;  // who is planned little puts little on the wire
       if (flow.src == held) flow.delivered *= left, flow.offered = flow.delivered, flow.sender_stalled = true;
     }
   }
@@ -145,6 +153,17 @@ class ComparedSite {
         if (is_slow && cause == Cause::loss) run.flows[i].delivered *= left;
       }
   }
+  /// Flows get what the cable carries while it does not stand; a sender that is stopped puts no more on it.
+  void stop(compare::MeasuredRun& run) const {
+    run.timed_nics = 6;
+    if (paused.empty()) return;
+    (stops_its_switch ? run.paused[paused].receiving : run.paused[paused].sending) = stands;
+    for (compare::MeasuredFlow& flow : run.flows) {
+      if ((stops_its_switch ? flow.dst : flow.src) != paused) continue;
+      flow.delivered = std::min(flow.delivered, (1 - stands) * rate);
+      if (!stops_its_switch) flow.offered = flow.delivered, flow.sender_stalled = true;
+    }
+  }
   void add_trip(compare::MeasuredRun& run, std::uint32_t src, std::uint32_t dst, double factor) const {
     compare::RoundTrip trip{.path = path(run, src, dst), .size = Bytes(128), .packets = 1000};
     trip.hops = trip.path.size();
@@ -153,7 +172,27 @@ class ComparedSite {
     trip.p99 = 2 * trip.p50;
     run.trips.push_back(std::move(trip));
   }
+  /// With random numbers of their own: the rest is as it is without them.
+  void add_all_loaded(compare::MeasuredRun& run, SplitMix64 random) const {
+    SplitMix64 own(mix_bits(random()));
+    std::normal_distribution<double> standard(0, 1);
+    const double of_all = of_run * standard(own);
+    for (std::uint32_t src = 0; src < 6; ++src)
+      for (std::uint32_t dst = 0; dst < 6; ++dst)
+        if (src != dst) add_loaded(run, src, dst, of_all + noise * standard(own));
+  }
+  /// Half a microsecond of queues a channel, beyond what the idle trip of that pair takes.
+  void add_loaded(compare::MeasuredRun& run, std::uint32_t src, std::uint32_t dst, double noise_of) const {
+    const auto way = path(run, src, dst);
+    const auto idle = std::ranges::find(run.trips, way, &compare::RoundTrip::path);
+    compare::LoadedRoundTrip trip{.idle = *idle, .p50 = idle->p50};
+    for (const std::uint32_t channel : way)
+      trip.p50 += 0.5e-6 + (run.channels[channel] == queued ? queue : 0);
+    trip.p50 *= std::exp(noise_of);
+    run.loaded.push_back(std::move(trip));
+  }
   void name_causes(compare::MeasuredRun& run, double scatter) const {
+    if (!queued.empty()) run.queues.push_back({queued, queue});
     if (slow.empty()) return;
     compare::Culprit culprit{.place = slow, .cause = cause, .channels = {number(run, slow)}};
     if (of_channel > 0) culprit.cause = Cause::delay;
@@ -166,10 +205,11 @@ struct ComparedSites {
   std::vector<compare::MeasuredRun> a, b;
   std::vector<compare::Reasons> reasons;
 
-  /// Of the cell whose work ends with this word; the first of them.
+  /// Of the cell whose work ends with this word, or is these words; the first of them.
   const compare::Reasons* find(std::string_view word) const {
     for (const compare::Reasons& reason : reasons)
-      if (reason.cell.work.back() == word) return &reason;
+      if (reason.cell.work.back() == word || fmt::format("{}", fmt::join(reason.cell.work, ", ")) == word)
+        return &reason;
     return nullptr;
   }
 };
@@ -196,7 +236,7 @@ struct OneCause {
 };
 
 /// A tenth: of 24 flows over a spine a channel between leaf and spine carries four, and so many are of one
-/// host; a round trip over a spine takes 12 us.
+/// host; a round trip over a spine takes 12 us, and 14 us under load.
 inline std::vector<OneCause> one_cause_each() {
   using compare::Layer;
   return {{{.slow = "leaf0->spine1", .left = 0.4}, "flow over 4 hops", Layer::cables},
@@ -207,8 +247,10 @@ inline std::vector<OneCause> one_cause_each() {
           {{.left = 0.4, .held = "host3"}, "flow over 4 hops", Layer::hosts},
           {{.collides = 2}, "flow over 4 hops", Layer::collisions},
           {{.uplink = 0.9}, "flow over 4 hops", Layer::oversubscription},
+          {{.paused = "host3", .stands = 0.6}, "flow over 4 hops", Layer::pauses},
           {{.of_hosts = 1.2e-6}, "4 hops", Layer::hosts},
-          {{.delay = 0.6e-6}, "4 hops", Layer::hops}};
+          {{.delay = 0.6e-6}, "4 hops", Layer::hops},
+          {{.queued = "leaf0->spine1", .queue = 8.4e-6}, "round trip under load, 4 hops", Layer::queueing}};
 }
 
 }  // namespace weft

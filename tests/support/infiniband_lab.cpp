@@ -14,8 +14,6 @@
 namespace weft {
 namespace {
 
-constexpr auto kLimit = std::chrono::seconds(90);
-
 bool has_program(const char* name) {
   for (const char* folder : {"/usr/bin/", "/usr/sbin/"})
     if (access((std::string(folder) + name).c_str(), X_OK) == 0) return true;
@@ -29,7 +27,7 @@ InfinibandLab::InfinibandLab(std::string_view lab_part, std::string_view rate)
           "clos: {{leaves: 3, spines: 2, hosts_per_leaf: 2, link: {}}}\nlab: {}\n", rate, lab_part)}) {}
 
 InfinibandLab::InfinibandLab(const Shape& shape)
-    : name_("ibtest-" + std::to_string(getpid())),
+    : name_("ibtest-" + std::to_string(getpid()) + shape.name_end),
       path_("/tmp/weft-" + name_ + ".yaml"),
       out_("/tmp/weft-" + name_ + ".out"),
       launch_("/tmp/weft-" + name_ + ".sh") {
@@ -44,9 +42,9 @@ InfinibandLab::~InfinibandLab() {
   for (const auto& file : {path_, out_, out_ + ".err", launch_}) std::filesystem::remove(file, ignored);
 }
 
-InfinibandLab::Answer InfinibandLab::weft(std::vector<std::string> words) {
+InfinibandLab::Answer InfinibandLab::weft(std::vector<std::string> words, Nanoseconds limit) {
   words.insert(words.begin(), WEFT_BINARY_DIR "/weft");
-  return run({.argv = std::move(words)});
+  return run({.argv = std::move(words)}, limit);
 }
 
 InfinibandLab::Answer InfinibandLab::weft_in_subnet(std::vector<std::string> words) {
@@ -69,11 +67,11 @@ InfinibandLab::Answer InfinibandLab::run_at(const std::string& nic, std::vector<
   return run({.argv = lab::in_directory(lab->directory, std::move(argv)), .env = std::move(env)});
 }
 
-InfinibandLab::Answer InfinibandLab::run(os::ChildSpec spec) {
+InfinibandLab::Answer InfinibandLab::run(os::ChildSpec spec, Nanoseconds limit) {
   spec.output = os::ToFile{out_};
   spec.errors = os::ToFile{out_ + ".err"};
   auto child = os::ChildProcess::start(spec);
-  const auto ended = child ? child->wait_for(kLimit) : Result<std::optional<os::ExitStatus>>(std::nullopt);
+  const auto ended = child ? child->wait_for(limit) : Result<std::optional<os::ExitStatus>>(std::nullopt);
   Answer answer{-1, text_of(out_), text_of(out_ + ".err")};
   if (ended && *ended) answer.status = (*ended)->shell_status();
   return answer;

@@ -20,6 +20,7 @@ class InfinibandLab {
   /// Of another shape: all of the fabric file but its first two lines.
   struct Shape {
     std::string text;
+    std::string name_end = {};  // of the lab's name: another for a second one beside the first
   };
   explicit InfinibandLab(const Shape& shape);
   ~InfinibandLab();
@@ -31,7 +32,7 @@ class InfinibandLab {
     std::string text;    // on stdout
     std::string errors;  // on stderr
   };
-  Answer weft(std::vector<std::string> words);
+  Answer weft(std::vector<std::string> words, Nanoseconds limit = std::chrono::seconds(90));
   Answer sweep() { return weft({"sweep", "--lab=" + name_, "--budget", "3s"}); }
   Answer fault(std::vector<std::string> words) {
     words.insert(words.begin(), {"lab", "fault", "--name", name_});
@@ -51,7 +52,7 @@ class InfinibandLab {
   Answer up;
 
  private:
-  Answer run(os::ChildSpec child);
+  Answer run(os::ChildSpec child, Nanoseconds limit = std::chrono::seconds(90));
   void write_launcher();
   std::string name_;
   std::string path_;

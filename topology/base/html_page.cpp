@@ -69,9 +69,9 @@ button,input{font:inherit;color:inherit;background:var(--box);border:1px solid v
 canvas{display:block}
 .tools canvas{display:inline-block}
 [hidden]{display:none!important}
-@media print{.tools,#tip{display:none}.frame{max-height:none;overflow:visible}body{max-width:none;padding:0}details>*{display:block}h2{break-after:avoid}.chart,.drawing{break-inside:avoid}}
+@media print{.tools,#tip{display:none}.frame{max-height:none;overflow:visible}body{max-width:none;padding:0}details>*{display:block}details::details-content{content-visibility:visible}h2{break-after:avoid}.chart,.drawing{break-inside:avoid}}
 )";
-constexpr std::string_view kStyleHash = "sha256-qaREUYKSFZ7i/YDzB68MrqjRZOiHvj3onzuBMsAQ07I=";
+constexpr std::string_view kStyleHash = "sha256-XKqQAzYxBx5hVI/ssnTau0tdO8KIeCYbe7pjwL+3Lxk=";
 
 }  // namespace
 

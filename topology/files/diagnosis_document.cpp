@@ -95,7 +95,7 @@ std::vector<std::string> channels_of(const SetReport& set) {
   return each_once(std::move(channels));
 }
 
-bool is_told_by(const SetReport& set, const GroupReport& group) {
+bool is_part_of(const SetReport& set, const GroupReport& group) {
   if (!group.nodes.empty() || group.cause != set.cause) return false;
   const auto its = each_once(group.channels), listed = channels_of(set);
   if (!set.more) return its == listed;

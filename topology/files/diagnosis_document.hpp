@@ -13,6 +13,7 @@
 #include "topology/files/document.hpp"
 #include "topology/files/flows_report.hpp"
 #include "topology/files/link_reference.hpp"
+#include "topology/files/queueing_report.hpp"
 #include "topology/findings/diagnosis.hpp"
 #include "topology/findings/host_delays.hpp"
 #include "topology/findings/repair.hpp"
@@ -109,6 +110,9 @@ struct CounterReport {
   std::uint32_t port = 1;
   Nanoseconds window{};
   std::map<std::string, std::uint64_t> grew;  // counters that did
+  // While the run loaded the fabric: how long pauses lasted, microseconds. 0: not told.
+  Nanoseconds load_window{};
+  std::map<std::string, std::uint64_t> paused = {};
 };
 
 /// What the host at a NIC added to the round trips of probes.
@@ -165,14 +169,16 @@ struct DiagnosisDocument {
   Sensitivity sensitivity;
   CoverageReport coverage;
   RunReport run;
-  std::optional<FlowsReport> flows = std::nullopt;  // written, not read back
+  // Written, not read back.
+  std::optional<FlowsReport> flows = std::nullopt;
+  std::optional<QueueingReport> queueing = std::nullopt;
 };
 
 /// Those of its alternatives together, each once, by name.
 std::vector<std::string> channels_of(const SetReport& set);
 /// A group that names no node and has the cause and channels of a set (where that lists not all, at least the
 /// listed ones): the set tells of it, and its evidence is that of the set.
-bool is_told_by(const SetReport& set, const GroupReport& group);
+bool is_part_of(const SetReport& set, const GroupReport& group);
 /// Lists of channels that the probes cannot tell apart and of which no set and no group tells.
 std::vector<std::vector<std::string>> untold_classes(const DiagnosisDocument& document);
 

@@ -197,18 +197,29 @@ void put_run(JsonText& out, const RunReport& run) {
   put(out, "}}");
 }
 
+void put_counts(JsonText& out, std::string_view member, const std::map<std::string, std::uint64_t>& counts) {
+  put(out, ",\"{}\":{{", member);
+  for (const char* comma = ""; const auto& [name, by] : counts) {
+    put(out, "{}", std::exchange(comma, ","));
+    put_string(out, name);
+    put(out, ":{}", by);
+  }
+  put(out, "}}");
+}
+
 void put_counters(JsonText& out, const CounterReport& read) {
   put(out, ",\"counters\":{{\"device\":");
   put_string(out, read.device);
   put(out, ",\"port\":{}", read.port);
   put_member(out, "seconds", static_cast<double>(read.window.count()) / 1e9);
-  put(out, ",\"grew\":{{");
-  for (const char* comma = ""; const auto& [name, by] : read.grew) {
-    put(out, "{}", std::exchange(comma, ","));
-    put_string(out, name);
-    put(out, ":{}", by);
+  put_counts(out, "grew", read.grew);
+  if (!read.paused.empty()) {
+    put(out, ",\"load\":{{\"seconds\":");
+    put_number(out, static_cast<double>(read.load_window.count()) / 1e9);
+    put_counts(out, "paused", read.paused);
+    put(out, "}}");
   }
-  put(out, "}}}}");
+  put(out, "}}");
 }
 
 void put_quantiles(JsonText& out, std::string_view name, const RttQuantiles& delay) {
@@ -277,6 +288,10 @@ std::string diagnosis_json(const DiagnosisDocument& document) {
   if (document.flows) {
     put(out, ",\n\"flows\":");
     put_flows(out, *document.flows);
+  }
+  if (document.queueing) {
+    put(out, ",\n\"queueing\":");
+    put_queueing(out, *document.queueing);
   }
   put(out, "}}\n");
   return fmt::to_string(out);

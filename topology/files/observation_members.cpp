@@ -171,8 +171,8 @@ Result<void> read_order(const JsonView& view, Observation& seen) {
   return check_order(seen);
 }
 
-Result<ToldPair> read_labelled(const JsonView& view) {
-  ToldPair told;
+Result<ReportedPair> read_labelled(const JsonView& view) {
+  ReportedPair told;
   for (const auto& [key, name] : {std::pair("src", &told.src), std::pair("dst", &told.dst)})
     if (const auto member = view.find(key)) {
       WEFT_TRY(const auto text, member->text());

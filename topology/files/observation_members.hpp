@@ -61,12 +61,12 @@ Result<std::optional<TimeWindow>> read_window(const JsonView& view);
 /// Reads 'excused', 'window' and 'runs' into `seen`.
 Result<void> read_order(const JsonView& view, Observation& seen);
 /// Who sent an observation's packets, as the line names them.
-struct ToldPair {
+struct ReportedPair {
   std::optional<std::string> src;
   std::optional<std::string> dst;
   std::optional<std::uint32_t> label;
 };
-Result<ToldPair> read_labelled(const JsonView& view);
+Result<ReportedPair> read_labelled(const JsonView& view);
 /// A 'count' (what a port counted) of this channel: exposure and gain above zero, times within a century.
 Result<ChannelCount> read_channel_count(const JsonView& view, ChannelId channel);
 /// An error where these contradict the counts.

@@ -28,6 +28,9 @@ struct NicCounterSteps {
   std::uint32_t port = 1;
   Nanoseconds window{};
   std::map<std::string, CounterStep> steps;  // of the counters that both readings have
+  // From a third reading on, which was taken before the fabric was loaded; 0: there was none.
+  Nanoseconds load_window{};
+  std::map<std::string, CounterStep> load_steps = {};
 
   /// By how much a counter grew; absent where there is none, or it was reset between the readings.
   std::optional<std::uint64_t> grew(const std::string& counter) const;

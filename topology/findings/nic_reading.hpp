@@ -43,10 +43,17 @@ struct ModuleState {
   friend bool operator==(const ModuleState&, const ModuleState&) = default;
 };
 
+/// What is beyond is no temperature of electronics, degrees Celsius.
+constexpr double kMinCelsius = -60, kMaxCelsius = 250;
+constexpr bool is_celsius_of_electronics(double celsius) {
+  return celsius >= kMinCelsius && celsius <= kMaxCelsius;
+}
+
 /// Degrees Celsius, of the warmest sensor each.
 struct Temperatures {
   std::optional<double> device = std::nullopt;  // the NIC
   std::optional<double> module = std::nullopt;  // in its cage
+  std::optional<double> gpu = std::nullopt;     // of its host
   friend bool operator==(const Temperatures&, const Temperatures&) = default;
 };
 
@@ -63,8 +70,9 @@ struct NicReading {
   std::string driver;         // "mlx5_core"; empty: not told
   std::string firmware = {};  // of the NIC; empty: not told
   std::optional<std::string> pci = std::nullopt;
-  std::optional<Bandwidth> speed = std::nullopt;  // that the link has now
-  std::optional<std::string> fec = std::nullopt;  // the mode in use: "RS", "BaseR", "off"
+  std::optional<std::string> pci_id = std::nullopt;  // vendor and device: "15b3:101d"
+  std::optional<Bandwidth> speed = std::nullopt;     // that the link has now
+  std::optional<std::string> fec = std::nullopt;     // the mode in use: "RS", "BaseR", "off"
   /// Of the kernel's own interfaces, by the names that ethtool(8) and the kernel have:
   /// "eth-mac-FrameCheckSequenceErrors", "corrected_blocks", "fec_bin.0-0", "rx_packets".
   NamedCounts kernel;

@@ -10,17 +10,15 @@ namespace weft::host {
 namespace {
 
 constexpr std::string_view kInput = "_input";
-constexpr int kColdest = -60'000, kHottest = 250'000;  // thousandths of a degree
 
 std::optional<double> celsius_in(const std::filesystem::path& file) {
   const auto line = sysfs_line(file);
   if (!line) return std::nullopt;
   const bool is_below_zero = line->starts_with('-');
   const auto digits = parse_whole_number<std::uint32_t>(line->substr(is_below_zero ? 1 : 0));
-  if (!digits || *digits > kHottest) return std::nullopt;
-  const int thousandths = is_below_zero ? -static_cast<int>(*digits) : static_cast<int>(*digits);
-  if (thousandths < kColdest) return std::nullopt;
-  return thousandths / 1000.0;
+  if (!digits) return std::nullopt;
+  const double celsius = (is_below_zero ? -1.0 : 1.0) * *digits / 1000.0;
+  return is_celsius_of_electronics(celsius) ? std::optional(celsius) : std::nullopt;
 }
 
 /// mlx5 calls them "asic" and "Module0" (drivers/net/ethernet/mellanox/mlx5/core/hwmon.c).

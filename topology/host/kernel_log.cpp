@@ -44,14 +44,14 @@ std::string pci_address_in(std::string_view line, std::size_t from = 0) {
   return {};
 }
 
-struct Said {
+struct KernelEvent {
   KernelOffenceKind kind;
   std::string device;
   std::optional<std::uint32_t> code = std::nullopt;
 };
 
 /// "NVRM: Xid (PCI:0000:18:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
-std::optional<Said> xid_in(std::string_view line) {
+std::optional<KernelEvent> xid_in(std::string_view line) {
   constexpr std::string_view kMark = "NVRM: Xid (";
   const auto mark = line.find(kMark);
   const auto end = mark == std::string_view::npos ? mark : line.find("): ", mark);
@@ -64,22 +64,22 @@ std::optional<Said> xid_in(std::string_view line) {
   const auto kind = code == kFallenOffTheBus                  ? KernelOffenceKind::gpu_off_bus
                     : std::ranges::count(kOfMemory, code) > 0 ? KernelOffenceKind::gpu_memory
                                                               : KernelOffenceKind::gpu_error;
-  return Said{kind, pci_address_in(line, mark), code};
+  return KernelEvent{kind, pci_address_in(line, mark), code};
 }
 
-std::optional<Said> said_in(std::string_view line) {
+std::optional<KernelEvent> event_in(std::string_view line) {
   const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
   if (auto xid = xid_in(line)) return xid;
   if (has("NVRM: ") && has("has fallen off the bus"))
-    return Said{KernelOffenceKind::gpu_off_bus, pci_address_in(line), kFallenOffTheBus};
+    return KernelEvent{KernelOffenceKind::gpu_off_bus, pci_address_in(line), kFallenOffTheBus};
   if (has("amdgpu") && has("uncorrectable hardware errors detected"))
-    return Said{KernelOffenceKind::gpu_memory, pci_address_in(line)};
+    return KernelEvent{KernelOffenceKind::gpu_memory, pci_address_in(line)};
   if ((has("EDAC MC") && has(" UE ")) || has("Uncorrected hardware memory error"))
-    return Said{KernelOffenceKind::host_memory, {}};
+    return KernelEvent{KernelOffenceKind::host_memory, {}};
   if (has("PCIe Bus Error: severity=Uncorrect"))
-    return Said{KernelOffenceKind::pcie_error, pci_address_in(line)};
+    return KernelEvent{KernelOffenceKind::pcie_error, pci_address_in(line)};
   if (has("mlx5_core") && (has("device's health compromised") || has("handling bad device here")))
-    return Said{KernelOffenceKind::nic_unhealthy, pci_address_in(line)};
+    return KernelEvent{KernelOffenceKind::nic_unhealthy, pci_address_in(line)};
   return std::nullopt;
 }
 
@@ -103,7 +103,7 @@ std::vector<KernelOffence> offences_in(std::string_view log) {
     const auto end = std::min(log.find('\n'), log.size());
     const auto line = log.substr(0, end);
     log.remove_prefix(std::min(end + 1, log.size()));
-    const auto said = said_in(line);
+    const auto said = event_in(line);
     if (!said) continue;
     const auto key = std::tuple(said->kind, said->device, said->code);
     if (found.size() >= kMaxKinds && !found.contains(key)) continue;

@@ -15,6 +15,18 @@ constexpr Bytes kMaxAer(65'536);  // a file of sysfs
 constexpr Bytes kMaxTool(262'144);
 constexpr Nanoseconds kToolLimit = std::chrono::seconds(20);
 
+/// "15b3:101d", of the files of a PCI device, which have "0x15b3".
+std::optional<std::string> pci_id(const std::filesystem::path& device) {
+  std::string id;
+  for (const char* part : {"vendor", "device"}) {
+    const auto text = files::read_text_file(device / part, kMaxAer);
+    if (!text || !text->starts_with("0x")) return std::nullopt;
+    const auto end = text->find_last_not_of(" \n");
+    id += (id.empty() ? "" : ":") + text->substr(2, end - 1);
+  }
+  return id;
+}
+
 class NicReader {
  public:
   NicReader(const std::filesystem::path& sys, const std::string& interface, const std::stop_token& stop)
@@ -33,6 +45,7 @@ class NicReader {
     reading_.firmware = known->firmware.value_or("");
     reading_.pci = known->pci;
     reading_.speed = known->speed;
+    if (reading_.pci) reading_.pci_id = pci_id(sys_ / "bus/pci/devices" / *reading_.pci);
     if (reading_.pci) reading_.temperatures = hwmon_temperatures(sys_ / "bus/pci/devices" / *reading_.pci);
     take("link statistics", link_statistics(name));
     if (auto counts = driver_statistics(name))

@@ -10,6 +10,103 @@ namespace {
 
 using Ports = std::bitset<256>;
 
+/// Looks for a ring of channels whose packets wait for room in the next.
+class CreditLoop {
+ public:
+  CreditLoop(const Fabric& fabric, const ForwardingTables& tables, const std::vector<Ports>& waits_for)
+      : fabric_(fabric),
+        tables_(tables),
+        waits_for_(waits_for),
+        state_(fabric.channel_count(), State::unseen) {}
+
+  /// Depth-first. Empty: there is none.
+  std::vector<ChannelId> find() {
+    for (std::uint32_t start = 0; start < fabric_.channel_count(); ++start)
+      if (state_[start] == State::unseen)
+        if (auto found = descend(start); !found.empty()) return found;
+    return {};
+  }
+
+ private:
+  enum class State : std::uint8_t { unseen, on_the_way, done };
+
+  std::vector<ChannelId> descend(std::uint32_t start) {
+    std::vector<std::pair<std::uint32_t, unsigned>> stack{{start, 0}};
+    state_[start] = State::on_the_way;
+    while (!stack.empty()) {
+      auto& [channel, port] = stack.back();
+      const auto at = tables_.index_of(fabric_.target_node(ChannelId(channel)));
+      while (at && port < 255 && !waits_for_[channel].test(port)) ++port;
+      if (!at || port >= 255) {
+        state_[channel] = State::done;
+        stack.pop_back();
+        continue;
+      }
+      const auto behind = tables_.behind(*at, static_cast<std::uint8_t>(port++));
+      if (behind.to < 0) continue;
+      if (state_[behind.channel] == State::on_the_way) {
+        auto from = std::find_if(stack.begin(), stack.end(),
+                                 [&](const auto& s) { return s.first == behind.channel; });
+        std::vector<ChannelId> loop;
+        for (; from != stack.end(); ++from) loop.emplace_back(from->first);
+        return loop;
+      }
+      if (state_[behind.channel] == State::unseen) {
+        state_[behind.channel] = State::on_the_way;
+        stack.emplace_back(behind.channel, 0U);
+      }
+    }
+    return {};
+  }
+
+  const Fabric& fabric_;
+  const ForwardingTables& tables_;
+  const std::vector<Ports>& waits_for_;  // by channel: the ports at its end that its packets go on to
+  std::vector<State> state_;             // by channel
+};
+
+/// `load`: routes over each channel.
+RoutingReport::TierUse top_tier_of(const Fabric& fabric, const ForwardingTables& tables,
+                                   const std::vector<std::uint64_t>& load) {
+  Tier top = Tier::host;
+  for (std::size_t s = 0; s < tables.switch_count(); ++s)
+    top = std::max(top, fabric.node(tables.switch_at(s)).tier);
+  RoutingReport::TierUse use;
+  std::uint64_t sum = 0, most = 0;
+  for (std::size_t s = 0; s < tables.switch_count(); ++s) {
+    if (fabric.node(tables.switch_at(s)).tier != top) continue;
+    std::uint64_t through = 0;
+    for (const PortId port : fabric.ports_of(tables.switch_at(s)))
+      if (const auto in = fabric.channel_into(port)) through += load[in->value()];
+    use.switches.emplace_back(tables.switch_at(s), through);
+    sum += through;
+    most = std::max(most, through);
+  }
+  if (sum > 0)
+    use.busiest_over_mean =
+        static_cast<double>(most) * static_cast<double>(use.switches.size()) / static_cast<double>(sum);
+  return use;
+}
+
+RoutingReport::Adaptive count_adaptive(const ForwardingTables& tables) {
+  RoutingReport::Adaptive adaptive;
+  for (std::size_t s = 0; s < tables.switch_count(); ++s) switch (tables.adaptive(s)) {
+      case AdaptiveRouting::on:
+        ++adaptive.on;
+        break;
+      case AdaptiveRouting::other_service_levels:
+        ++adaptive.other_service_levels;
+        break;
+      case AdaptiveRouting::off:
+        ++adaptive.off;
+        break;
+      case AdaptiveRouting::unknown:
+        ++adaptive.unknown;
+        break;
+    }
+  return adaptive;
+}
+
 /// The routes to one LID form a forest over the switches: each sends to one next switch. Weights (source
 /// NICs) flow down it from the leaves.
 class Analysis {
@@ -37,9 +134,9 @@ class Analysis {
       for (std::uint32_t i = 0; i < lids->count(); ++i)
         follow(nic, Lid(static_cast<std::uint16_t>(lids->base.value() + i)));
     }
-    find_credit_loop();
-    rank_top_tier();
-    count_adaptive();
+    report_.credit_loop = CreditLoop(fabric_, tables_, waits_for_).find();
+    report_.top = top_tier_of(fabric_, tables_, report_.load);
+    report_.adaptive = count_adaptive(tables_);
     return std::move(report_);
   }
 
@@ -112,7 +209,7 @@ class Analysis {
     if (--degree_[to] == 0) order_.push_back(to);
     if (weight_[at] == 0) return;
     report_.shortest = report_.shortest && distance_[to] < distance_[at];
-    wait(behind.channel, tables_.entry(to, lid));
+    waits_for_[behind.channel].set(tables_.entry(to, lid));
   }
 
   /// Up again after down: from the destination backwards, whether a switch's route still climbs.
@@ -136,80 +233,6 @@ class Analysis {
     report_.unreachable += weight_[at];
     if (end == RouteEnd::loop) report_.looping += weight_[at];
     if (report_.broken.size() < kMaxExamples) report_.broken.push_back({tables_.switch_at(at), lid, end});
-  }
-
-  void wait(std::uint32_t channel, std::uint8_t out) { waits_for_[channel].set(out); }
-
-  /// Depth-first over "a packet in this channel waits for room in that one".
-  void find_credit_loop() {
-    std::vector<std::uint8_t> state(fabric_.channel_count(), 0);  // 0 new, 1 on the way, 2 done
-    for (std::uint32_t start = 0; start < fabric_.channel_count(); ++start)
-      if (state[start] == 0 && descend(start, state)) return;
-  }
-
-  bool descend(std::uint32_t start, std::vector<std::uint8_t>& state) {
-    std::vector<std::pair<std::uint32_t, unsigned>> stack{{start, 0}};
-    state[start] = 1;
-    while (!stack.empty()) {
-      auto& [channel, port] = stack.back();
-      const auto at = tables_.index_of(fabric_.target_node(ChannelId(channel)));
-      while (at && port < 255 && !waits_for_[channel].test(port)) ++port;
-      if (!at || port >= 255) {
-        state[channel] = 2;
-        stack.pop_back();
-        continue;
-      }
-      const auto behind = tables_.behind(*at, static_cast<std::uint8_t>(port++));
-      if (behind.to < 0) continue;
-      if (state[behind.channel] == 1) {
-        auto from = std::find_if(stack.begin(), stack.end(),
-                                 [&](const auto& s) { return s.first == behind.channel; });
-        for (; from != stack.end(); ++from) report_.credit_loop.push_back(ChannelId(from->first));
-        return true;
-      }
-      if (state[behind.channel] == 0) {
-        state[behind.channel] = 1;
-        stack.emplace_back(behind.channel, 0U);
-      }
-    }
-    return false;
-  }
-
-  void rank_top_tier() {
-    Tier top = Tier::host;
-    for (std::size_t s = 0; s < tables_.switch_count(); ++s) top = std::max(top, tier_[s]);
-    std::uint64_t sum = 0;
-    std::uint64_t most = 0;
-    for (std::size_t s = 0; s < tables_.switch_count(); ++s) {
-      if (tier_[s] != top) continue;
-      std::uint64_t through = 0;
-      for (const PortId port : fabric_.ports_of(tables_.switch_at(s)))
-        if (const auto in = fabric_.channel_into(port)) through += report_.load[in->value()];
-      report_.top.switches.emplace_back(tables_.switch_at(s), through);
-      sum += through;
-      most = std::max(most, through);
-    }
-    if (sum > 0)
-      report_.top.busiest_over_mean = static_cast<double>(most) *
-                                      static_cast<double>(report_.top.switches.size()) /
-                                      static_cast<double>(sum);
-  }
-
-  void count_adaptive() {
-    for (std::size_t s = 0; s < tables_.switch_count(); ++s) switch (tables_.adaptive(s)) {
-        case AdaptiveRouting::on:
-          ++report_.adaptive.on;
-          break;
-        case AdaptiveRouting::other_service_levels:
-          ++report_.adaptive.other_service_levels;
-          break;
-        case AdaptiveRouting::off:
-          ++report_.adaptive.off;
-          break;
-        case AdaptiveRouting::unknown:
-          ++report_.adaptive.unknown;
-          break;
-      }
   }
 
   static constexpr unsigned kFar = 0xFFFF;

@@ -134,19 +134,19 @@ class Series {
 };
 
 /// A counter by one source.
-struct Told {
+struct Reported {
   CounterLayer layer = CounterLayer::coding;
   std::string_view exporter;
   Series series;
 };
 
-std::vector<Told> all_told(std::span<const ChannelCount> counts) {
+std::vector<Reported> all_reported(std::span<const ChannelCount> counts) {
   using Key = std::tuple<CounterLayer, CounterKind, std::string_view>;
   std::map<Key, std::vector<const ChannelCount*>> by_source;
   for (const ChannelCount& count : counts)
     if (why_unusable(count) == nullptr)
       by_source[{*layer_of(count.kind), count.kind, count.source}].push_back(&count);
-  std::vector<Told> all;
+  std::vector<Reported> all;
   for (auto& [key, rows] : by_source)
     all.push_back({std::get<0>(key), exporter_of(*rows.front()), Series(std::move(rows))});
   return all;
@@ -155,23 +155,25 @@ std::vector<Told> all_told(std::span<const ChannelCount> counts) {
 /// Of each layer, among those for which `wanted` holds, the source that says the largest loss. One that reads
 /// zero beside it may be stuck, or of another port: it does not speak for health then.
 template <class Wanted>
-std::vector<const Told*> largest(std::span<const Told> all, Wanted wanted) {
-  std::map<CounterLayer, const Told*> by_layer;
-  const auto says = [](const Told& told) { return std::pair(told.series.implied(), told.series.units()); };
-  for (const Told& told : all) {
+std::vector<const Reported*> largest(std::span<const Reported> all, Wanted wanted) {
+  std::map<CounterLayer, const Reported*> by_layer;
+  const auto says = [](const Reported& told) {
+    return std::pair(told.series.implied(), told.series.units());
+  };
+  for (const Reported& told : all) {
     if (!wanted(told)) continue;
-    const Told*& most = by_layer[told.layer];
+    const Reported*& most = by_layer[told.layer];
     if (most == nullptr || says(*most) < says(told)) most = &told;
   }
-  std::vector<const Told*> found;
+  std::vector<const Reported*> found;
   for (const auto& [layer, told] : by_layer) found.push_back(told);
   return found;
 }
-std::vector<const Told*> largest(std::span<const Told> all) {
-  return largest(all, [](const Told&) { return true; });
+std::vector<const Reported*> largest(std::span<const Reported> all) {
+  return largest(all, [](const Reported&) { return true; });
 }
 
-bool is_independent(const Told& a, const Told& b) {
+bool is_independent(const Reported& a, const Reported& b) {
   return a.layer != b.layer && (a.exporter.empty() || a.exporter != b.exporter);
 }
 
@@ -183,11 +185,11 @@ struct Point {
 using Points = std::vector<Point>;
 
 /// A few a decade, and many about what each counter says, where its likelihood is narrow.
-Points points(double from, double to, std::span<const Told* const> about) {
+Points points(double from, double to, std::span<const Reported* const> about) {
   std::vector<double> at;
   const double step = std::pow(10.0, 1.0 / kPointsADecade);
   for (double h = from; h < to * (1 + 1e-9); h *= step) at.push_back(h);
-  for (const Told* const told : about)
+  for (const Reported* const told : about)
     for (int i = -kFineReach; i <= kFineReach; ++i)
       if (const double h = told->series.implied() * std::pow(10.0, static_cast<double>(i) / kFinePoints);
           h > from && h < to)
@@ -204,15 +206,15 @@ const Points& healthy_points() {
   static const Points all = points(kHealthiest, kHealthy, {});
   return all;
 }
-Points faulty_points(std::span<const Told* const> about) { return points(kMinFault, kMost, about); }
+Points faulty_points(std::span<const Reported* const> about) { return points(kMinFault, kMost, about); }
 
 double log_probes(const ProbedChannel& probed, double hazard) {
   return -probed.passed * hazard + probed.lossy_rows * std::log1p(hazard / probed.elsewhere);
 }
 
-double log_counts(std::span<const Told* const> those, double hazard, const CounterLies& lies) {
+double log_counts(std::span<const Reported* const> those, double hazard, const CounterLies& lies) {
   double sum = 0;
-  for (const Told* const told : those) sum += told->series.log_likelihood(hazard, lies);
+  for (const Reported* const told : those) sum += told->series.log_likelihood(hazard, lies);
   return sum;
 }
 
@@ -289,11 +291,11 @@ const char* why_unusable(const ChannelCount& count) {
 
 std::optional<ChannelJudged> judge_channel(std::span<const ChannelCount> counts, const ProbedChannel& probed,
                                            const CounterLies& lies) {
-  const std::vector<Told> all = all_told(counts);
-  const std::vector<const Told*> most = largest(all);
+  const std::vector<Reported> all = all_reported(counts);
+  const std::vector<const Reported*> most = largest(all);
   if (most.empty()) return std::nullopt;
   const Points faulty = faulty_points(most);
-  const auto with_probes = [&](std::span<const Told* const> those) {
+  const auto with_probes = [&](std::span<const Reported* const> those) {
     return [&, those](double hazard) { return log_probes(probed, hazard) + log_counts(those, hazard, lies); };
   };
   const auto by_all = with_probes(most);
@@ -301,35 +303,35 @@ std::optional<ChannelJudged> judge_channel(std::span<const ChannelCount> counts,
   ChannelJudged judged;
   judged.probability = 1.0 / (1.0 + std::exp(-ratio) * (1 - kLossyChannels) / kLossyChannels);
   estimate(faulty, by_all, judged);
-  for (const Told* const one : most)
-    judged.contradicted = judged.contradicted || std::ranges::any_of(all, [&](const Told& other) {
+  for (const Reported* const one : most)
+    judged.contradicted = judged.contradicted || std::ranges::any_of(all, [&](const Reported& other) {
                             return other.layer == one->layer && &other != one &&
                                    other.series.contradicts(one->series.implied());
                           });
-  const auto is_excluded = [&](const Told* one) {
+  const auto is_excluded = [&](const Reported* one) {
     return log_probes(probed, std::min(one->series.implied(), kMost)) < kExcludes;
   };
   // The largest loss of those that the probes let pass; all are excluded: the largest.
-  const auto* const accuser = *std::ranges::max_element(most, {}, [&](const Told* one) {
+  const auto* const accuser = *std::ranges::max_element(most, {}, [&](const Reported* one) {
     return std::tuple(one->series.errors() > 0, !is_excluded(one), one->series.implied());
   });
   judged.counted_loss = accuser->series.implied();
-  const auto is_supported = [&](const Told& one, auto wanted) {
+  const auto is_supported = [&](const Reported& one, auto wanted) {
     return log_ratio(faulty, with_probes(largest(all, wanted))) >= kSupport && one.series.errors() > 0;
   };
   // Of all that say as the accuser does, none is borne out by what is not of its exporter.
-  judged.alone = std::ranges::none_of(all, [&](const Told& one) {
+  judged.alone = std::ranges::none_of(all, [&](const Reported& one) {
     const bool agrees = &one == accuser || !one.series.contradicts(judged.counted_loss);
-    return agrees && is_supported(one, [&](const Told& other) { return is_independent(one, other); });
+    return agrees && is_supported(one, [&](const Reported& other) { return is_independent(one, other); });
   });
-  judged.one_exporter = judged.alone && is_supported(*accuser, [&](const Told& other) {
+  judged.one_exporter = judged.alone && is_supported(*accuser, [&](const Reported& other) {
                           return other.layer != accuser->layer;
                         });
   if (judged.alone || judged.contradicted)
     judged.probability = std::min(judged.probability, kMaxOfOneCounter);
   if (judged.counted_loss == 0) return judged;
   judged.excluded = is_excluded(accuser);
-  for (const Told* const one : most)
+  for (const Reported* const one : most)
     if (one->series.errors() == 0)
       judged.excluded_by_zero = one->series.log_likelihood(std::min(judged.counted_loss, kMost), lies) -
                                     one->series.log_likelihood(kHealthiest, lies) <
@@ -338,10 +340,10 @@ std::optional<ChannelJudged> judge_channel(std::span<const ChannelCount> counts,
 }
 
 double nats_for_loss(std::span<const ChannelCount> counts, const CounterLies& lies) {
-  const std::vector<Told> told = all_told(counts);
-  const std::vector<const Told*> all = largest(told);
-  std::vector<const Told*> accusers;
-  for (const Told* const one : all)
+  const std::vector<Reported> told = all_reported(counts);
+  const std::vector<const Reported*> all = largest(told);
+  std::vector<const Reported*> accusers;
+  for (const Reported* const one : all)
     if (one->series.errors() > 0) accusers.push_back(one);
   if (accusers.empty()) return 0;
   const auto by_counts = [&](double hazard) { return log_counts(all, hazard, lies); };

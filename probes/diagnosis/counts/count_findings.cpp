@@ -11,6 +11,7 @@
 #include "probes/diagnosis/counts/hypotheses.hpp"
 #include "probes/diagnosis/counts/intermittence.hpp"
 #include "probes/diagnosis/counts/tally.hpp"
+#include "probes/diagnosis/report.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -19,10 +20,10 @@ namespace {
 
 /// A set of rivals is named by those that make up this share of its probability.
 constexpr double kCredible = 0.95;
-constexpr double kWorthAsking = 0.1;  // suspicions this likely are hypotheses to settle
-constexpr double kNamed = 0.9;        // named_from() of all causes that are counted
-constexpr double kAlike = 0.02;       // of the packets: so few tell two channels apart
-constexpr double kInBursts = 0.5;     // of a loss: from here on it is said to come in bursts
+constexpr double kWorthAsking = 0.1;            // suspicions this likely are hypotheses to settle
+constexpr double kAlike = 0.02;                 // of the packets: so few tell two channels apart
+const double kNamed = named_from(Cause::loss);  // as of all causes that are counted
+constexpr double kInBursts = 0.5;               // of a loss: from here on it is said to come in bursts
 
 class Findings {
  public:
@@ -167,7 +168,7 @@ class Findings {
     for (const std::uint32_t i : rivals) total += result_.suspicions[i].probability;
     const std::uint32_t first = std::ranges::min(rivals);  // likeliest first
     const Suspicion& likeliest = result_.suspicions[first];
-    CountFindings::Told told;
+    CountFindings::Reported told;
     if (total >= kOpen) told.found = worded(rivals, total, first);
     if (total >= kNamed && told.found->probability < kNamed)
       for (const std::uint32_t i : rivals) {

@@ -13,13 +13,13 @@ namespace weft::diagnosis {
 
 struct CountFindings {
   /// What was found of one group of rivals, and what would settle it; one of the two at least.
-  struct Told {
+  struct Reported {
     std::optional<Found> found = std::nullopt;
     std::optional<Hypothesis> hypothesis = std::nullopt;
     /// Where one of several channels loses packets that is not named: all of them.
     std::vector<ChannelId> one_of = {};
   };
-  std::vector<Told> told;
+  std::vector<Reported> told;
   std::optional<FabricFinding> even_loss = std::nullopt;
   AccountLine account;
   bool is_rough = false;  // of flows that took one of several paths it was counted only which lost all

@@ -79,7 +79,7 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
     const double beyond = problem.beyond_drops(row);
     log_burst_.push_back(beyond > 0 ? std::log(burst_of(beyond, n - excused)) : kNoBurst);
     if (excused > 0) log_burst_.back() += log_binomial(excused, n - beyond);
-    if (problem.tells_runs(row)) {
+    if (problem.knows_runs(row)) {
       log_choose_.back() += log_scattered(problem.runs[row], k, n);
       log_burst_.back() += log_gathered(problem.runs[row]);
     }
@@ -98,12 +98,12 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
   burst_term_.resize(problem.row_count());
   log_burst_term_.resize(problem.row_count());
   sum_rows();
-  tell_strays_from_singles();
+  separate_strays_from_singles();
   make_healthy_priors({});
 }
 
 /// By turns, as each is counted by what the other leaves.
-void CountModel::tell_strays_from_singles() {
+void CountModel::separate_strays_from_singles() {
   constexpr int kTurns = 12;
   constexpr double kSettled = 1.05;
   for (int turn = 0; turn < kTurns; ++turn) {

@@ -97,7 +97,7 @@ class CountModel {
   std::span<const double> burst_profile(std::uint32_t suspect) const;
   void share_out(const std::vector<bool>& faulty);
   void learn_spread(const std::vector<bool>& faulty);
-  void tell_strays_from_singles();
+  void separate_strays_from_singles();
   double first_strays() const;
   void learn_strays();
   void make_healthy_priors(const std::vector<double>& shape_weights);

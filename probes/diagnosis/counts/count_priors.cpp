@@ -13,13 +13,15 @@ namespace {
 // channels, a small one seldom any; host cables are short and mostly copper; more rarely a switch or a host
 // harms all that crosses it, or a channel harms large packets only. Tuned once, for calibration, on seeds
 // apart from those of the benchmark (docs/diagnosis.md).
-constexpr double kFaultyBetweenSwitches = 1.1;
-constexpr double kFaultyAtHosts = 0.5;
+constexpr double kBurstsToSingles = 0.5;
+constexpr double kSingles = 1 / (1 + kBurstsToSingles);  // a fault is one of the two
+constexpr double kFaultyBetweenSwitches = 1.1 * kSingles;
+constexpr double kFaultyAtHosts = 0.5 * kSingles;
 constexpr double kFaultyNodes = 0.3;
 constexpr double kMaxOfAll = 0.005;
 constexpr double kSizesToChannels = 0.1;
-constexpr double kBurstsToSingles = 0.7;
 constexpr double kNever = -1e6;
+constexpr double kMinKnown = 2;  // bad cables: so few tell nothing of the others; from drawn faults
 
 double a_share(double expected, double of) { return std::min(expected / std::max(of, 1.0), kMaxOfAll); }
 
@@ -198,13 +200,22 @@ void expect_other_directions(const CountProblem& problem, std::span<const Channe
 /// the odds of the next are (e + k) / (n + kWorth - k) after k bad ones. The first kMinKnown tell nothing of
 /// the share.
 double log_odds_beside(const CountPriors::Kind& kind, double bad) {
-  constexpr double kWorth = 16, kMinKnown = 2;  // cables; from drawn faults (docs/diagnosis.md)
+  constexpr double kWorth = 16;  // cables; from drawn faults (docs/diagnosis.md)
   const double known = bad - kMinKnown;
   if (!kind.of_cables || known < 1 || 2 * known >= kind.all) return 0;
   const double chance = 2 * kind.expected / kind.all;  // of a cable
   const double expected = std::min(chance * (kind.all / 2 + kWorth), 1.0), worth = expected / chance;
   const double good = std::max(worth - known, 1.0);
   return std::log((expected + known) / (expected * (1 + known)) * worth / good);
+}
+
+/// The share of bad cables that are bad both ways differs by what breaks them (a cut cable, a dirty
+/// receiver): it is beta distributed with kOtherDirection as its mean, and worth one cable. The first
+/// kMinKnown say nothing of it, and those that are bad both ways make it no larger: all cables of a switch
+/// both ways would then stand for either half of them.
+double log_odds_of_reverse(double both_ways, double others) {
+  const double known = std::max(others - kMinKnown, 0.0);
+  return std::log(std::min((kOtherDirection + both_ways) / (1 + known), kOtherDirection));
 }
 
 CountPriors count_priors(const Fabric& fabric, const CountProblem& problem,

@@ -106,7 +106,7 @@ struct CountProblem {
 
   std::size_t row_count() const { return n.size(); }
   /// Its losses are the fabric's, and it is known in how many runs they lie.
-  bool tells_runs(std::uint32_t row) const {
+  bool knows_runs(std::uint32_t row) const {
     return runs[row] > 0 && excused[row] == 0 && packets[row] == k[row];
   }
   double beyond_drops(std::uint32_t row) const { return k[row] - excused[row]; }

@@ -13,9 +13,11 @@
 namespace weft::diagnosis {
 namespace {
 
-/// Beyond so many suspects the likeliest hazards of all are no start: it is for small fabrics, whose channels
-/// may be bad by the half; in large ones what is found one by one is found at once.
-constexpr std::size_t kSmallProblem = 6000;
+/// The likeliest hazards of all are a start for small fabrics, whose channels may be bad by the half, and up
+/// to kMaxLikeliest suspects where one in twenty was found to be; in others what is found one by one is
+/// found.
+constexpr std::size_t kSmallProblem = 1000;
+constexpr std::size_t kMaxLikeliest = 6000;
 
 /// Losses that are expected of a host's packets if it is to tell anything: with .99 some are seen.
 constexpr double kTells = 4.6;
@@ -133,8 +135,8 @@ CountResult search_counts(const CountProblem& problem, const CountPriors& priors
   consider(false, false);
   const bool crowded = 20 * best->state().faults().size() > problem.suspects.size();
   const bool at_most = best->state().model().learned().mean > 0.9 * tolerated;
-  if (problem.suspects.size() < kSmallProblem && problem.row_count() > 0 && !best->is_over())
-    consider(false, true);
+  const std::size_t most = crowded ? kMaxLikeliest : kSmallProblem;
+  if (problem.suspects.size() < most && problem.row_count() > 0 && !best->is_over()) consider(false, true);
   if ((crowded || at_most) && !best->is_over()) consider(true, false);
   const auto exchanges = find_exchanges(*best, with_exchanges);
   CountState& state = best->state();

@@ -61,25 +61,33 @@ bool CountState::has_bad_reverse(std::uint32_t i) const {
   return std::ranges::any_of(priors_.reverse[s], [&](std::uint32_t r) { return faulty_[r + offset]; });
 }
 
-double CountState::bad_cables(std::uint8_t kind) const {
-  if (!cables_counted_) {
-    cables_counted_ = true;
-    bad_cables_.fill(0);
-    for (const std::uint32_t fault : faults_)
-      if (faulty_[fault]) bad_cables_[priors_.kind[fault]] += has_bad_reverse(fault) ? 0.5 : 1;
+const BadCables& CountState::bad_cables() const {
+  if (bad_cables_) return *bad_cables_;
+  BadCables& known = bad_cables_.emplace();
+  for (const std::uint32_t fault : faults_) {
+    if (!faulty_[fault]) continue;
+    const double cables = has_bad_reverse(fault) ? 0.5 : 1;
+    known.by_kind[priors_.kind[fault]] += cables;
+    if (priors_.reverse[model_.suspect_of(fault)].empty()) continue;
+    known.all += cables;
+    known.both_ways += has_bad_reverse(fault) ? cables : 0;
   }
-  return bad_cables_[kind];
+  return known;
 }
 
 double CountState::log_odds(std::uint32_t i) const {
   const std::uint32_t s = model_.suspect_of(i);
   if (forbidden_[s]) return kNever;
   const std::uint32_t otherwise = s + (model_.suspects() - (i - s));  // singly, or in bursts
-  const bool kin = faulty_[otherwise] || has_bad_reverse(i);
+  const bool reversed = has_bad_reverse(i);
+  const double own = faulty_[i] ? 1 : 0;
   const std::uint8_t kind = priors_.kind[i];
-  const double others = bad_cables(kind) - (faulty_[i] && !has_bad_reverse(i) ? 1 : 0);
-  const double alone = priors_.log_odds[i] + log_odds_beside(priors_.kinds[kind], others);
-  return kin ? std::max(alone, std::log(kOtherDirection)) : alone;
+  const double others = bad_cables().by_kind[kind] - (reversed ? 0 : own);
+  double odds = priors_.log_odds[i] + log_odds_beside(priors_.kinds[kind], others);
+  if (faulty_[otherwise]) odds = std::max(odds, std::log(kOtherDirection));
+  if (reversed)
+    odds = std::max(odds, log_odds_of_reverse(bad_cables().both_ways - own, bad_cables().all - 1));
+  return odds;
 }
 
 /// Prior of a fault of this hazard over the grid. How many faults a fabric has, and of what size, is
@@ -235,7 +243,7 @@ CountState::Top CountState::top_near(std::uint32_t i, std::span<const double> pr
 }
 
 void CountState::mark(std::uint32_t i, bool faulty) {
-  cables_counted_ = false;
+  bad_cables_.reset();
   faulty_[i] = faulty;
 }
 
@@ -249,18 +257,6 @@ void CountState::remove(std::uint32_t i) {
   mark(i, false);
   std::erase(faults_, i);
   set_hazard(i, model_.healthy_hazard(i));
-}
-
-bool CountState::lose_singly(std::span<const std::uint32_t> hazards) const {
-  return !hazards.empty() && std::ranges::none_of(hazards, [this](std::uint32_t i) {
-    return model_.is_burst(i) || is_faulty(i + model_.suspects());
-  });
-}
-
-bool CountState::lose_in_bursts(std::span<const std::uint32_t> hazards) const {
-  return !hazards.empty() && std::ranges::all_of(hazards, [this](std::uint32_t i) {
-    return model_.is_burst(i) && !is_faulty(model_.suspect_of(i));
-  });
 }
 
 bool CountState::remove_refuted() {

@@ -57,6 +57,9 @@ CountPriors count_priors(const Fabric& fabric, const CountProblem& problem,
 /// What `bad` other cables of a kind add to the odds of one more, beyond what their number does by itself:
 /// 1 + bad times those of the first (CountState::prior_of).
 double log_odds_beside(const CountPriors::Kind& kind, double bad);
+/// Of the other direction of a bad cable, where so many others are bad, `both_ways` of them in both
+/// directions.
+double log_odds_of_reverse(double both_ways, double others);
 /// A sign that a channel passes something: that it is not dead.
 inline bool speaks_against_dead(const ChannelEvidence& sign) {
   return sign.cause == Cause::down && sign.log_ratio < 0;
@@ -64,6 +67,11 @@ inline bool speaks_against_dead(const ChannelEvidence& sign) {
 /// Known faults make it likelier that the other directions of their cables are bad too.
 void expect_other_directions(const CountProblem& problem, std::span<const ChannelId> dead,
                              CountPriors& priors);
+
+struct BadCables {
+  std::array<double, kSuspectKinds> by_kind{};
+  double all = 0, both_ways = 0;  // of those whose other direction is a suspect
+};
 
 class CountState {
  public:
@@ -84,9 +92,17 @@ class CountState {
     return std::ranges::any_of(hazards, [this](std::uint32_t i) { return is_faulty(i); });
   }
   /// Some there are, and none of these suspects loses packets in bursts.
-  bool lose_singly(std::span<const std::uint32_t> hazards) const;
+  bool lose_singly(std::span<const std::uint32_t> hazards) const {
+    return !hazards.empty() && std::ranges::none_of(hazards, [this](std::uint32_t i) {
+      return model_.is_burst(i) || is_faulty(i + model_.suspects());
+    });
+  }
   /// Some there are, all of them hazards of bursts, and none of these suspects loses packets one by one.
-  bool lose_in_bursts(std::span<const std::uint32_t> hazards) const;
+  bool lose_in_bursts(std::span<const std::uint32_t> hazards) const {
+    return !hazards.empty() && std::ranges::all_of(hazards, [this](std::uint32_t i) {
+      return model_.is_burst(i) && !is_faulty(model_.suspect_of(i));
+    });
+  }
 
   /// The faults with their hazards, for a move that is tried and taken back.
   using Kept = std::vector<std::pair<std::uint32_t, double>>;
@@ -161,7 +177,7 @@ class CountState {
   double log_odds(std::uint32_t i) const;
   void mark(std::uint32_t i, bool faulty);
   bool has_bad_reverse(std::uint32_t i) const;
-  double bad_cables(std::uint8_t kind) const;
+  const BadCables& bad_cables() const;
   std::span<const double> prior_of(std::uint32_t i);
   /// Prior of a fault of a kind over the grid, none known.
   double log_signs(std::uint32_t i, std::size_t point) const;
@@ -186,8 +202,7 @@ class CountState {
   std::vector<double> burst_prior_;
   std::vector<bool> forbidden_;  // by suspect
   std::vector<bool> faulty_;
-  mutable bool cables_counted_ = false;
-  mutable std::array<double, kSuspectKinds> bad_cables_{};  // by kind, as bad_cables() counted them
+  mutable std::optional<BadCables> bad_cables_;  // once counted
   std::vector<std::uint32_t> faults_;
   std::array<std::vector<double>, kSuspectKinds> crowds_;   // prior of a fault by kind, with those known
   std::vector<std::pair<std::uint32_t, double>> in_crowd_;  // those in crowds_, with their hazards there

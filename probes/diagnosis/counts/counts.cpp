@@ -75,7 +75,7 @@ Excuses report_excuses(const Fabric& fabric, const Observations& observations, c
 }
 
 /// Known to let nothing through, or no packet of some size and more.
-bool swallows(const CountFindings::Told& told) {
+bool swallows(const CountFindings::Reported& told) {
   if (!told.found) return false;
   const Cause cause = told.found->cause;
   return (cause == Cause::down || cause == Cause::mtu) && told.found->probability >= named_from(cause);
@@ -203,10 +203,10 @@ std::vector<FlowLoss> losses_found(const Fabric& fabric, const CountFindings& fi
 
 /// What was told before, and of it: what seemed to pass nothing may be found to pass some once it is known
 /// which of several paths flows took.
-void tell(CountFindings::Told told, std::vector<CountFindings::Told>& all) {
+void add_finding(CountFindings::Reported told, std::vector<CountFindings::Reported>& all) {
   if (told.found && told.found->cause == Cause::loss && told.found->channels.size() == 1 &&
       told.found->probability >= named_from(Cause::loss))
-    std::erase_if(all, [&](const CountFindings::Told& before) {
+    std::erase_if(all, [&](const CountFindings::Reported& before) {
       return before.found && before.found->cause == Cause::down &&
              before.found->channels == told.found->channels;
     });
@@ -310,7 +310,7 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
     swallowed = limit->harmed;
     report.add(finding_of(*limit, counted));
   }
-  std::vector<CountFindings::Told> all;
+  std::vector<CountFindings::Reported> all;
   for (int pass = 1;; ++pass) {
     CountFindings findings = count_findings(fabric, narrowed ? *narrowed : observations,
                                             swallowing.counting(pass == 1), swallowing.dead(), tolerance);
@@ -319,7 +319,7 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
     const bool found_more = rest.begin() != findings.told.begin();
     const bool is_all = rest.empty() && !findings.even_loss && findings.account.unexplained == 0;
     if (pass == kMaxPasses || (!findings.is_rough && (is_all || !found_more))) {
-      for (auto& told : findings.told) tell(std::move(told), all);
+      for (auto& told : findings.told) add_finding(std::move(told), all);
       if (findings.even_loss) report.add(std::move(*findings.even_loss));
       account = findings.account;
       break;
@@ -331,18 +331,18 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
     }
     for (auto at = findings.told.begin(); at != rest.begin(); ++at) {
       swallowing.note(*at->found);
-      tell(std::move(*at), all);
+      add_finding(std::move(*at), all);
     }
     const std::uint64_t more = swallowing.leave_out();
     swallowed += more;
     if (more > 0 || findings.is_rough) continue;
     // Nothing is left out that was not before: another pass would say the same again.
-    for (auto& told : rest) tell(std::move(told), all);
+    for (auto& told : rest) add_finding(std::move(told), all);
     if (findings.even_loss) report.add(std::move(*findings.even_loss));
     account = findings.account;
     break;
   }
-  for (CountFindings::Told& told : all) {
+  for (CountFindings::Reported& told : all) {
     if (told.found) report.add(std::move(*told.found));
     if (told.hypothesis) report.add(std::move(*told.hypothesis));
   }

@@ -134,7 +134,7 @@ class Challenges {
         });
     state_.restore(kept);
     state_.gather_crowds();
-    if (is_told_by_rivals(exchange)) return false;
+    if (is_explained_by_rivals(exchange)) return false;
     if (by_others) {
       const Worth eased_now = eased(now, best, exchange, kept);
       nats -= eased_now.probable - now.probable;
@@ -172,7 +172,7 @@ class Challenges {
   }
 
   /// What may stand in for bursts is said by weigh_answer, but for rows that hold several.
-  bool is_told_by_rivals(const Exchange& exchange) const {
+  bool is_explained_by_rivals(const Exchange& exchange) const {
     const auto is_burst = [this](std::uint32_t i) { return state_.model().is_burst(i); };
     return (std::ranges::any_of(exchange.removed, is_burst) ||
             std::ranges::any_of(exchange.added, is_burst)) &&
@@ -192,7 +192,7 @@ class Challenges {
     drop_same_suspects(exchange);
     drop_same_hosts(exchange);
     const std::size_t removed = exchange.removed.size(), added = exchange.added.size();
-    if (removed == 0 || added == 0 || is_told_by_rivals(exchange)) return std::nullopt;
+    if (removed == 0 || added == 0 || is_explained_by_rivals(exchange)) return std::nullopt;
     now = eased(now, best, exchange, kept);
     exchange.less_likely = best.probable - now.probable;
     if (!is_as_good(now, best) || (now.probable <= best.probable - kAsGood && added > removed))

@@ -40,7 +40,7 @@ bool crosses(const PathTable& paths, PathSetId set, ChannelId channel) {
 }
 
 /// One way, and which of its packets were lost.
-bool tells_when(const Observation& row) {
+bool has_times(const Observation& row) {
   return row.window && row.sent > 0 && !row.back &&
          (row.lost == 0 || row.lost == row.sent || !row.runs.empty());
 }
@@ -117,7 +117,7 @@ std::optional<Intermittence> intermittence_of(const Observations& observations, 
   std::vector<Packet> packets;
   std::vector<TimeWindow> windows;
   for (const Observation& row : observations.probes) {
-    if (!tells_when(row) || !crosses(table, row.path, channel) || crosses_any(table, row.path, others))
+    if (!has_times(row) || !crosses(table, row.path, channel) || crosses_any(table, row.path, others))
       continue;
     if (packets.size() + row.sent > kMaxPackets) break;
     add(row, packets);
@@ -163,7 +163,7 @@ bool met_outages(const Observations& observations, const std::vector<ChannelId>&
   const PathTable& table = observations.paths;
   std::vector<Packet> small, large;
   for (const Observation& row : observations.probes) {
-    if (!tells_when(row) || !crosses(table, row.path, alike.front()) || crosses_any(table, row.path, others))
+    if (!has_times(row) || !crosses(table, row.path, alike.front()) || crosses_any(table, row.path, others))
       continue;
     if (small.size() + large.size() + row.sent > kMaxPackets) return false;
     add(row, row.size < from ? small : large);

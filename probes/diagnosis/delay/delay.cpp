@@ -54,7 +54,7 @@ class DelaySearch {
 
   void run() {
     if (any_late_) find();
-    tell_of_slow_fabric();
+    report_slow_fabric();
     settle_account();
     std::vector<double> left;
     for (std::size_t i = 0; i < rows_.rows().size(); ++i) left.push_back(left_of(i));
@@ -110,7 +110,7 @@ class DelaySearch {
       for (const DelayFit::Active& active : part.actives)
         for (const auto& option : part.causes[active.column].options)
           blamed.insert(option.begin(), option.end());
-      for (const DelayFit::Active& active : part.actives) tell(part.causes, active, blamed);
+      for (const DelayFit::Active& active : part.actives) add_blame(part.causes, active, blamed);
     }
   }
 
@@ -214,8 +214,8 @@ class DelaySearch {
     return DelayFit(std::move(late), std::move(noise), std::move(columns)).solve();
   }
 
-  void tell(const std::vector<DelayCause>& causes, const DelayFit::Active& active,
-            const std::set<ChannelId>& blamed) {
+  void add_blame(const std::vector<DelayCause>& causes, const DelayFit::Active& active,
+                 const std::set<ChannelId>& blamed) {
     const DelayCause& cause = causes[active.column];
     const double probability = 1.0 / (1.0 + active.against);
     if (cause.shared && cause.options.empty()) {
@@ -280,7 +280,7 @@ class DelaySearch {
   }
 
   /// What all paths of a length share: beyond what shorter ones let expect, or beyond any fabric.
-  void tell_of_slow_fabric() {
+  void report_slow_fabric() {
     std::map<std::size_t, double> base;
     for (const DelayKind& kind : rows_.kinds()) {
       const auto [at, is_new] = base.try_emplace(kind.hops, kind.base);

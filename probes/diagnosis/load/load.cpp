@@ -251,7 +251,7 @@ class LoadFindings {
   /// such flows lie on one cable.
   void note_unexplained() {
     Hypothesis hypothesis{.cause = Cause::rate, .probability = kUntested};
-    const auto come_and_go = tell_of_what_comes_and_goes();
+    const auto come_and_go = report_intermittent();
     for (const std::uint32_t i : elimination_.unexplained()) {
       if (come_and_go.contains(i)) continue;
       const LoadFlow& flow = rounds_.flows()[i];
@@ -265,7 +265,7 @@ class LoadFindings {
   }
 
   /// Flows held back, by nothing that stays, on a channel that gathers them; as suspicions.
-  std::set<std::uint32_t> tell_of_what_comes_and_goes() {
+  std::set<std::uint32_t> report_intermittent() {
     std::vector<Traversal> traversals;
     for (const LoadFlow& flow : rounds_.flows()) traversals.push_back({flow.channels, false});
     for (const std::uint32_t i : elimination_.unexplained()) {

@@ -13,7 +13,7 @@ namespace weft::dpdk {
 namespace {
 
 constexpr std::size_t kMaxText = 4096;
-constexpr std::string_view kDriver = "net_af_packet";
+constexpr std::string_view kDriver = kPacketSockets;
 
 // Of a ring of packet_mmap: what stands before a frame in its place (tpacket2_hdr, sockaddr_ll, alignment:
 // packet(7) and the kernel's packet_mmap.rst), and the Ethernet header with a tag.

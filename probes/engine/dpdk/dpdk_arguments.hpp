@@ -24,6 +24,8 @@ struct DpdkArguments {
 
 /// Stands for a NIC's interface in a device's settings, so that one device says it for all NICs.
 inline constexpr std::string_view kInterfacePlace = "{interface}";
+/// The driver of the one kind of device that weft opens.
+inline constexpr std::string_view kPacketSockets = "net_af_packet";
 /// Where nothing is said: the kernel's packet sockets with rings, which every Ethernet interface has.
 inline constexpr std::string_view kUsualArguments = "--no-huge --vdev=net_af_packet0,iface={interface}";
 

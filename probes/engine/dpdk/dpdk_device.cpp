@@ -16,8 +16,7 @@
 namespace weft::dpdk {
 namespace {
 
-constexpr std::size_t kBatch = 64;       // frames of one burst
-constexpr std::size_t kMaxUnread = 256;  // of each reader: the module has buffers for as many
+constexpr std::size_t kBatch = 64;  // frames of one burst
 constexpr std::size_t kMinRing = std::size_t{256} << 10;
 constexpr std::size_t kTag = 4;  // of IEEE 802.1Q
 constexpr auto kFlushAgain = std::chrono::milliseconds(1);
@@ -75,9 +74,8 @@ std::mutex& adding() {
   return one;
 }
 
-}  // namespace
-
-MeantFor meant_for(ByteSpan frame) {
+/// Inlined where frames are sorted in.
+inline MeantFor whose_frame(ByteSpan frame) {
   constexpr std::size_t ip = packet::kEthernetSize;
   constexpr std::size_t kKind = packet::kUdpSize + packet::kBthSize + packet::kDethSize + 5;  // docs/wire.md
   if (frame.size() < ip + packet::kIpv4Size) return MeantFor::nobody;
@@ -104,6 +102,10 @@ MeantFor meant_for(ByteSpan frame) {
   return echo ? MeantFor::prober : MeantFor::responder;
 }
 
+}  // namespace
+
+MeantFor meant_for(ByteSpan frame) { return whose_frame(frame); }
+
 /// The way of one role to the device.
 class DpdkDevice::Port final : public datapath::PacketPort {
  public:
@@ -119,10 +121,7 @@ class DpdkDevice::Port final : public datapath::PacketPort {
   Result<std::span<const datapath::Arrival>> receive(Nanoseconds until) override {
     device_->release(held_);
     WEFT_TRY_VOID(device_->read(role_, until, held_));
-    for (std::size_t i = 0; i < held_.size(); ++i)
-      arrivals_[i] = {ByteSpan(static_cast<const std::byte*>(held_[i].frame.bytes), held_[i].frame.size),
-                      held_[i].at};
-    return std::span<const datapath::Arrival>(arrivals_).first(held_.size());
+    return std::span<const datapath::Arrival>(held_.arrivals).first(held_.count);
   }
   std::uint64_t overruns() override { return role_ == Role::sender ? 0 : device_->overruns(role_); }
   bool has_unread() const override { return role_ != Role::sender && device_->has_unread(role_); }
@@ -130,8 +129,7 @@ class DpdkDevice::Port final : public datapath::PacketPort {
  private:
   std::shared_ptr<DpdkDevice> device_;
   Role role_;
-  std::vector<Held> held_;  // what was handed out last
-  std::array<datapath::Arrival, kBatch> arrivals_;
+  Frames held_;  // what was handed out last
 };
 
 Result<std::shared_ptr<DpdkDevice>> DpdkDevice::open(std::shared_ptr<const DpdkLibrary> library,
@@ -149,19 +147,22 @@ Result<std::shared_ptr<DpdkDevice>> DpdkDevice::open(std::shared_ptr<const DpdkL
                               .queues = sized.queues};
   const std::lock_guard lock(adding());
   const auto before = ring_sockets();
-  WeftDpdkPort* port = nullptr;
-  std::uint32_t queues = 0;
-  WeftDpdkError error{};
-  if (const int kind = library->open(&wanted, &port, &queues, &error); kind != WEFT_DPDK_DONE)
+  auto opened = open_port(*library, wanted, probe_rules(nic.address));
+  if (!opened)
     return fail(ErrorKind::not_supported, "DPDK does not open {} on {}: {}", spec.driver, nic.interface,
-                error.text);
+                opened.error().message);
   auto sockets = VdevSockets::adopt(before, nic, kernel);
   if (!sockets) {
-    library->close(port);
+    library->close(opened->port);
     return pass_on(sockets);
   }
-  std::shared_ptr<DpdkDevice> device(
-      new DpdkDevice(std::move(library), port, queues, std::move(*sockets), name, nic.interface, max_frame));
+  const RingShape ring{.frame = sized.frame, .count = sized.rings / 2 / sized.queues / sized.frame};
+  auto times = ArrivalTimes::of(*library, opened->port, opened->has, spec.driver == kPacketSockets,
+                                sockets->descriptors().size() == 1
+                                    ? RingStamps::find(sockets->descriptors().front(), ring)
+                                    : std::nullopt);
+  std::shared_ptr<DpdkDevice> device(new DpdkDevice(
+      std::move(library), std::move(*opened), std::move(*sockets), times, name, nic.interface, max_frame));
   for (Inbox& inbox : device->inboxes_) {
     inbox.wake = os::FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!inbox.wake) return fail(ErrorKind::internal, "no eventfd: {}", std::strerror(errno));
@@ -169,18 +170,26 @@ Result<std::shared_ptr<DpdkDevice>> DpdkDevice::open(std::shared_ptr<const DpdkL
   return device;
 }
 
-DpdkDevice::DpdkDevice(std::shared_ptr<const DpdkLibrary> library, WeftDpdkPort* port, std::uint32_t queues,
-                       VdevSockets sockets, std::string name, std::string interface, std::size_t max_frame)
+DpdkDevice::DpdkDevice(std::shared_ptr<const DpdkLibrary> library, OpenedPort opened, VdevSockets sockets,
+                       ArrivalTimes times, std::string name, std::string interface, std::size_t max_frame)
     : library_(std::move(library)),
-      port_(port),
-      queues_(queues),
+      port_(opened.port),
+      queues_(opened.has.queues),
       sockets_(std::move(sockets)),
+      times_(times),
       name_(std::move(name)),
       interface_(std::move(interface)),
+      no_rules_(std::move(opened.no_rules)),
       max_frame_(max_frame) {}
 
+std::string DpdkDevice::uses() const {
+  const auto rules = no_rules_.empty() ? "flow rules" : fmt::format("no flow rules ({})", no_rules_);
+  return fmt::format("DPDK ({} on {}); time stamps of the {}; {}", name_, interface_,
+                     to_string(times_.source()), rules);
+}
+
 DpdkDevice::~DpdkDevice() {
-  for (Inbox& inbox : inboxes_) release(inbox.frames);
+  for (Inbox& inbox : inboxes_) release(inbox.unread);
   const std::lock_guard lock(adding());
   library_->close(port_);
 }
@@ -216,7 +225,7 @@ Result<datapath::SendOutcome> DpdkDevice::send(Role role, std::span<const ByteSp
   return datapath::SendOutcome{.taken = taken, .too_large = too_large};
 }
 
-Result<void> DpdkDevice::read(Role role, Nanoseconds until, std::vector<Held>& into) {
+Result<void> DpdkDevice::read(Role role, Nanoseconds until, Frames& into) {
   if (role == Role::sender) {  // nothing comes for it
     wait_for({}, until);
     return {};
@@ -276,13 +285,13 @@ bool DpdkDevice::is_full_of_unread() {
   const auto since = steady_now() - kPresent;
   return std::ranges::any_of(inboxes_, [&](Inbox& inbox) {
     const std::lock_guard lock(inbox.mutex);
-    return inbox.frames.size() + kBatch > kMaxUnread && inbox.read_at >= since;
+    return inbox.unread.count + kBatch > kMaxUnread && inbox.read_at >= since;
   });
 }
 
 bool DpdkDevice::has_unread(Role role) {
   Inbox& own = inboxes_[static_cast<std::size_t>(role)];
-  if (const std::lock_guard lock(own.mutex); !own.frames.empty()) return true;
+  if (const std::lock_guard lock(own.mutex); own.unread.count > 0) return true;
   std::array<pollfd, kMaxQueues> ready;
   return wait_for(to_be_polled(sockets_.descriptors(), ready), Nanoseconds(0));
 }
@@ -292,38 +301,37 @@ std::size_t DpdkDevice::poll() {
   std::size_t all = 0;
   for (std::uint32_t queue = 0; queue < queues_; ++queue) {
     std::array<WeftDpdkFrame, kBatch> frames;
-    const auto came = library_->receive(port_, queue, frames.data(), kBatch);
-    sort_in(std::span(frames).first(came));
-    all += came;
+    const auto room = times_.look(kBatch);
+    const auto came =
+        std::span(frames).first(room == 0 ? 0 : library_->receive(port_, queue, frames.data(), room));
+    times_.read(came);
+    sort_in(came);
+    all += came.size();
   }
   return all;
 }
 
 void DpdkDevice::sort_in(std::span<const WeftDpdkFrame> came) {
-  const auto at = steady_now();
-  std::array<MeantFor, kBatch> whose;
-  std::array<WeftDpdkFrame, kBatch> unwanted;
+  if (came.empty()) return;
+  const auto now = steady_now();
+  std::array<void*, kBatch> unwanted;
   std::size_t released = 0;
-  for (std::size_t i = 0; i < came.size(); ++i) {
-    whose[i] = meant_for(ByteSpan(static_cast<const std::byte*>(came[i].bytes), came[i].size));
-    if (whose[i] == MeantFor::nobody) unwanted[released++] = came[i];
-  }
-  for (const auto reader : {MeantFor::prober, MeantFor::responder}) {
-    if (std::find(whose.begin(), whose.begin() + came.size(), reader) == whose.begin() + came.size())
-      continue;
-    Inbox& inbox = inboxes_[static_cast<std::size_t>(reader)];
-    const std::lock_guard lock(inbox.mutex);
-    for (std::size_t i = 0; i < came.size(); ++i) {
-      if (whose[i] != reader) continue;
-      if (inbox.frames.size() < kMaxUnread) {
-        inbox.frames.push_back({came[i], at});
+  {
+    const std::scoped_lock both(inboxes_[0].mutex, inboxes_[1].mutex);
+    for (const WeftDpdkFrame& frame : came) {
+      const ByteSpan bytes(static_cast<const std::byte*>(frame.bytes), frame.size);
+      const auto whose = whose_frame(bytes);
+      Inbox* const inbox = whose == MeantFor::nobody ? nullptr : &inboxes_[static_cast<std::size_t>(whose)];
+      if (inbox != nullptr && inbox->unread.count < kMaxUnread) {
+        inbox->unread.arrivals[inbox->unread.count] = {bytes, times_.time_of(frame, now)};
+        inbox->unread.buffers[inbox->unread.count++] = frame.buffer;
         continue;
       }
-      ++inbox.dropped;
-      unwanted[released++] = came[i];
+      if (inbox != nullptr) ++inbox->dropped;
+      unwanted[released++] = frame.buffer;
     }
   }
-  if (released > 0) library_->release(unwanted.data(), static_cast<std::uint32_t>(released));
+  if (released > 0) library_->release(port_, unwanted.data(), static_cast<std::uint32_t>(released));
 }
 
 /// The device is free, or something came for the other reader.
@@ -335,23 +343,25 @@ void DpdkDevice::wake_other(Role role) {
 }
 
 /// At most a batch, the oldest first; false where there is nothing.
-bool DpdkDevice::take(Inbox& inbox, std::vector<Held>& into) {
+bool DpdkDevice::take(Inbox& inbox, Frames& into) {
   const std::lock_guard lock(inbox.mutex);
   inbox.read_at = steady_now();
-  const auto count = static_cast<std::ptrdiff_t>(std::min(inbox.frames.size(), kBatch));
-  into.assign(inbox.frames.begin(), inbox.frames.begin() + count);
-  inbox.frames.erase(inbox.frames.begin(), inbox.frames.begin() + count);
+  const auto count = std::min(inbox.unread.count, kBatch), all = inbox.unread.count;
+  const auto move = [&](auto& from, auto& to) {
+    std::copy_n(from.begin(), count, to.begin());
+    std::copy(from.begin() + count, from.begin() + all, from.begin());
+  };
+  move(inbox.unread.arrivals, into.arrivals);
+  move(inbox.unread.buffers, into.buffers);
+  into.count = count;
+  inbox.unread.count -= count;
   return count > 0;
 }
 
-void DpdkDevice::release(std::vector<Held>& frames) {
-  std::array<WeftDpdkFrame, kBatch> batch;
-  for (std::size_t from = 0; from < frames.size(); from += kBatch) {
-    const auto count = std::min(frames.size() - from, kBatch);
-    for (std::size_t i = 0; i < count; ++i) batch[i] = frames[from + i].frame;
-    library_->release(batch.data(), static_cast<std::uint32_t>(count));
-  }
-  frames.clear();
+void DpdkDevice::release(Frames& frames) {
+  if (frames.count > 0)
+    library_->release(port_, frames.buffers.data(), static_cast<std::uint32_t>(frames.count));
+  frames.count = 0;
 }
 
 std::uint64_t DpdkDevice::overruns(Role role) {

@@ -7,10 +7,11 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <vector>
 
+#include "probes/engine/dpdk/arrival_times.hpp"
 #include "probes/engine/dpdk/dpdk_arguments.hpp"
 #include "probes/engine/dpdk/dpdk_library.hpp"
+#include "probes/engine/dpdk/probe_rules.hpp"
 #include "probes/engine/dpdk/vdev_sockets.hpp"
 #include "probes/nic/packet_engine.hpp"
 
@@ -32,31 +33,37 @@ class DpdkDevice : public std::enable_shared_from_this<DpdkDevice> {
   DpdkDevice& operator=(const DpdkDevice&) = delete;
 
   nic::PacketPorts ports();
-  const std::string& name() const { return name_; }
+  /// The device, whose stamps say when frames came, and whether it has flow rules: in words.
+  std::string uses() const;
+  ArrivalTimes::Source stamps() const { return times_.source(); }
 
  private:
   class Port;
   enum class Role : std::uint8_t { prober, responder, sender };
   static constexpr std::size_t kReaders = 2;
 
-  struct Held {
-    WeftDpdkFrame frame;
-    Nanoseconds at;
+  static constexpr std::size_t kMaxUnread = 256;  // of each reader: the module has buffers for as many
+
+  /// Frames that came in, and by the same index their buffers.
+  struct Frames {
+    std::array<datapath::Arrival, kMaxUnread> arrivals;
+    std::array<void*, kMaxUnread> buffers;
+    std::size_t count = 0;
   };
   /// What came for one reader and was not read yet.
   struct Inbox {
     std::mutex mutex;
-    std::vector<Held> frames;
+    Frames unread;
     Nanoseconds read_at{};                  // when its reader looked last
     std::atomic<std::uint64_t> dropped{0};  // found no place here
     std::atomic<bool> waits{false};
     os::FileDescriptor wake;  // an eventfd
   };
 
-  DpdkDevice(std::shared_ptr<const DpdkLibrary> library, WeftDpdkPort* port, std::uint32_t queues,
-             VdevSockets sockets, std::string name, std::string interface, std::size_t max_frame);
+  DpdkDevice(std::shared_ptr<const DpdkLibrary> library, OpenedPort opened, VdevSockets sockets,
+             ArrivalTimes times, std::string name, std::string interface, std::size_t max_frame);
   Result<datapath::SendOutcome> send(Role role, std::span<const ByteSpan> frames);
-  Result<void> read(Role role, Nanoseconds until, std::vector<Held>& into);
+  Result<void> read(Role role, Nanoseconds until, Frames& into);
   Result<void> poll_until(Nanoseconds until);
   static void wait_at(Inbox& inbox, Nanoseconds until);
   bool is_full_of_unread();
@@ -65,16 +72,18 @@ class DpdkDevice : public std::enable_shared_from_this<DpdkDevice> {
   std::size_t poll();
   void sort_in(std::span<const WeftDpdkFrame> came);
   void wake_other(Role role);
-  static bool take(Inbox& inbox, std::vector<Held>& into);
-  void release(std::vector<Held>& frames);
+  static bool take(Inbox& inbox, Frames& into);
+  void release(Frames& frames);
   std::uint64_t overruns(Role role);
 
   std::shared_ptr<const DpdkLibrary> library_;
   WeftDpdkPort* port_;
   std::uint32_t queues_;
   VdevSockets sockets_;
+  ArrivalTimes times_;  // whoever holds `polled_`
   std::string name_;
   std::string interface_;
+  std::string no_rules_;
   std::size_t max_frame_;
   std::array<Inbox, kReaders> inboxes_;
   std::atomic_flag polled_;                     // somebody polls the device

@@ -74,9 +74,7 @@ Result<DpdkEngine> open_dpdk_engine(const nic::HostNic& nic, const DpdkOptions& 
   WEFT_TRY_VOID(start(*library, options.arguments));
   WEFT_TRY(const auto device, DpdkDevice::open(std::move(library), spec, nic, kernel));
   WEFT_TRY(auto engine, make_packet_engine(nic, kernel, device->ports(), secrets, self, std::move(nics)));
-  return DpdkEngine{std::move(engine),
-                    fmt::format("DPDK ({} on {}), times by this host's clock when frames are read",
-                                device->name(), nic.interface)};
+  return DpdkEngine{std::move(engine), device->uses()};
 }
 
 }  // namespace weft::dpdk

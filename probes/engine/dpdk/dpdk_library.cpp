@@ -26,7 +26,7 @@ Result<std::shared_ptr<const DpdkLibrary>> DpdkLibrary::load(const std::filesyst
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr)
     return fail(ErrorKind::not_supported, "cannot load {}: {}", file.string(), why_not());
-  const std::shared_ptr<DpdkLibrary> library(new DpdkLibrary);
+  const auto library = std::make_shared<DpdkLibrary>();
   decltype(&weft_dpdk_interface) interface = nullptr;
   if (!find(handle, "weft_dpdk_interface", interface) || interface() != WEFT_DPDK_INTERFACE)
     return fail(ErrorKind::not_supported,
@@ -34,7 +34,8 @@ Result<std::shared_ptr<const DpdkLibrary>> DpdkLibrary::load(const std::filesyst
                 file.string());
   const bool all =
       find(handle, "weft_dpdk_start", library->start) && find(handle, "weft_dpdk_open", library->open) &&
-      find(handle, "weft_dpdk_close", library->close) && find(handle, "weft_dpdk_send", library->send) &&
+      find(handle, "weft_dpdk_close", library->close) && find(handle, "weft_dpdk_rule", library->rule) &&
+      find(handle, "weft_dpdk_clock", library->clock) && find(handle, "weft_dpdk_send", library->send) &&
       find(handle, "weft_dpdk_receive", library->receive) &&
       find(handle, "weft_dpdk_release", library->release) &&
       find(handle, "weft_dpdk_counts", library->counts);

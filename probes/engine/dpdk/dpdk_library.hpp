@@ -11,8 +11,8 @@
 
 namespace weft::dpdk {
 
-class DpdkLibrary {
- public:
+/// Its functions; tests make one of their own.
+struct DpdkLibrary {
   /// Error: not_supported (no such file: package weft-dpdk; of another build; a library is missing): no host
   /// is blamed for it.
   static Result<std::shared_ptr<const DpdkLibrary>> load(const std::filesystem::path& file);
@@ -20,13 +20,12 @@ class DpdkLibrary {
   decltype(&weft_dpdk_start) start = nullptr;
   decltype(&weft_dpdk_open) open = nullptr;
   decltype(&weft_dpdk_close) close = nullptr;
+  decltype(&weft_dpdk_rule) rule = nullptr;
+  decltype(&weft_dpdk_clock) clock = nullptr;
   decltype(&weft_dpdk_send) send = nullptr;
   decltype(&weft_dpdk_receive) receive = nullptr;
   decltype(&weft_dpdk_release) release = nullptr;
   decltype(&weft_dpdk_counts) counts = nullptr;
-
- private:
-  DpdkLibrary() = default;
 };
 
 }  // namespace weft::dpdk

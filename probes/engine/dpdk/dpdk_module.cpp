@@ -7,29 +7,78 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "probes/engine/dpdk/dpdk_flow.hpp"
+
+namespace {
+
+constexpr std::uint32_t kBurst = 64;
+constexpr std::uint16_t kOurs = 1, kOursAndTheDrivers = 2;
+
+/// The buffers of one queue's bursts, kept from one to the next. The driver gives back its own hold of them
+/// when it has sent them: none is freed and taken anew for each frame.
+struct SendBuffers {
+  std::array<rte_mbuf*, kBurst> buffers{};
+
+  /// Puts a frame into one of them, for the driver; false where there is none or the frame is too large.
+  bool fill(std::uint32_t index, rte_mempool* pool, const void* frame, std::uint32_t size) {
+    rte_mbuf*& buffer = buffers[index];
+    if (buffer == nullptr || rte_mbuf_refcnt_read(buffer) != kOurs) {
+      rte_pktmbuf_free(buffer);  // the driver still has it: it is left to it
+      buffer = rte_pktmbuf_alloc(pool);
+      if (buffer == nullptr) return false;
+    }
+    if (size + RTE_PKTMBUF_HEADROOM > buffer->buf_len) return false;
+    std::memcpy(rte_pktmbuf_mtod(buffer, void*), frame, size);
+    buffer->data_len = static_cast<std::uint16_t>(size);
+    buffer->pkt_len = size;
+    rte_mbuf_refcnt_set(buffer, kOursAndTheDrivers);
+    return true;
+  }
+  /// The driver did not take those from `first` to `end`.
+  void take_back(std::uint32_t first, std::uint32_t end) {
+    for (; first < end; ++first) rte_mbuf_refcnt_set(buffers[first], kOurs);
+  }
+  void release() {
+    for (rte_mbuf*& buffer : buffers) rte_pktmbuf_free(std::exchange(buffer, nullptr));
+  }
+};
+
+}  // namespace
 
 struct WeftDpdkPort {
   std::uint16_t id = 0;
   std::uint16_t queues = 1;
   std::string name;
   rte_mempool* pool = nullptr;
+  std::vector<SendBuffers> to_send;         // of each queue
   std::atomic<std::uint64_t> scattered{0};  // frames of several buffers: larger than was agreed
+  bool isolated = false;
+  int stamp_at = -1;          // where a buffer has its stamp; -1: the device stamps none
+  std::uint64_t stamped = 0;  // the flag of a buffer that has one
+
+  std::uint64_t stamp_of(rte_mbuf* buffer) const {
+    if (stamp_at < 0 || (buffer->ol_flags & stamped) == 0) return 0;
+    return *RTE_MBUF_DYNFIELD(buffer, stamp_at, rte_mbuf_timestamp_t*);
+  }
 };
 
 namespace {
 
-constexpr std::uint32_t kBurst = 64;
 /// Of each port: what prober and responder have not read yet (256 each), two bursts each in hand, a burst for
-/// each sender, and what registered threads keep in their caches.
+/// each queue that sends, and what registered threads keep in their caches.
 constexpr std::uint32_t kBuffers = 1023;
 constexpr std::uint32_t kCached = 64;
 constexpr std::uint16_t kDescriptors = 1024;
@@ -143,16 +192,30 @@ std::string why(int error) {
   return text.empty() ? rte_strerror(error < 0 ? -error : error) : text;
 }
 
-int set_up(WeftDpdkPort& port, const WeftDpdkDevice& device) {
+/// Has the device stamp what comes in, where it can.
+void want_stamps(WeftDpdkPort& port, const rte_eth_dev_info& info, rte_eth_conf& conf) {
+  if ((info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0) return;
+  if (rte_mbuf_dyn_rx_timestamp_register(&port.stamp_at, &port.stamped) == 0)
+    conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+  else
+    port.stamp_at = -1;
+}
+
+int set_up(WeftDpdkPort& port, const WeftDpdkDevice& device, WeftDpdkAbilities& has) {
+  if (device.isolated != 0) {  // before the device is configured: rte_flow_isolate
+    port.isolated = weft::dpdk::isolate(port.id, has.no_isolated);
+  }
   rte_eth_dev_info info{};
   if (const int error = rte_eth_dev_info_get(port.id, &info); error != 0) return error;
-  const auto has = std::min<std::uint32_t>(info.max_rx_queues, info.max_tx_queues);
-  port.queues = static_cast<std::uint16_t>(std::clamp<std::uint32_t>(device.queues, 1, std::max(1U, has)));
+  const auto most = std::min<std::uint32_t>(info.max_rx_queues, info.max_tx_queues);
+  port.queues = static_cast<std::uint16_t>(std::clamp<std::uint32_t>(device.queues, 1, std::max(1U, most)));
   const auto room =
       static_cast<std::uint16_t>(std::max(device.room, device.max_frame) + RTE_PKTMBUF_HEADROOM);
   port.pool = rte_pktmbuf_pool_create(port.name.c_str(), kBuffers, kCached, 0, room, SOCKET_ID_ANY);
   if (port.pool == nullptr) return -rte_errno;
+  port.to_send.resize(port.queues);
   rte_eth_conf conf{};
+  want_stamps(port, info, conf);
   if (const int error = rte_eth_dev_configure(port.id, port.queues, port.queues, &conf); error != 0)
     return error;
   std::uint16_t in = kDescriptors, out = kDescriptors;
@@ -164,7 +227,13 @@ int set_up(WeftDpdkPort& port, const WeftDpdkDevice& device) {
     if (const int error = rte_eth_tx_queue_setup(port.id, queue, out, SOCKET_ID_ANY, nullptr); error != 0)
       return error;
   }
-  return rte_eth_dev_start(port.id);
+  if (const int error = rte_eth_dev_start(port.id); error != 0) return error;
+  has.queues = port.queues;
+  has.isolated = port.isolated ? 1 : 0;
+  has.stamps = port.stamp_at >= 0 ? 1 : 0;
+  std::uint64_t ticks = 0;
+  has.reads_clock = rte_eth_read_clock(port.id, &ticks) == 0 ? 1 : 0;
+  return 0;
 }
 
 }  // namespace
@@ -187,17 +256,17 @@ int weft_dpdk_start(const char* const* arguments, int count, WeftDpdkError* erro
   return one.refused.empty() ? WEFT_DPDK_DONE : say(error, WEFT_DPDK_REFUSED, one.refused);
 }
 
-int weft_dpdk_open(const WeftDpdkDevice* device, WeftDpdkPort** opened, uint32_t* queues,
+int weft_dpdk_open(const WeftDpdkDevice* device, WeftDpdkPort** opened, WeftDpdkAbilities* has,
                    WeftDpdkError* error) {
+  *has = {};
   static_cast<void>(said().take());
   if (const int failed = rte_eal_hotplug_add("vdev", device->name, device->arguments); failed != 0)
     return say(error, WEFT_DPDK_NO_DEVICE, why(failed));
   auto* port = new WeftDpdkPort{.name = device->name};
   int failed = rte_eth_dev_get_port_by_name(device->name, &port->id);
-  if (failed == 0) failed = set_up(*port, *device);
+  if (failed == 0) failed = set_up(*port, *device, *has);
   if (failed == 0) {
     *opened = port;
-    *queues = port->queues;
     return WEFT_DPDK_DONE;
   }
   const std::string text = why(failed);
@@ -206,27 +275,32 @@ int weft_dpdk_open(const WeftDpdkDevice* device, WeftDpdkPort** opened, uint32_t
 }
 
 void weft_dpdk_close(WeftDpdkPort* port) {
+  if (port->isolated) weft::dpdk::drop_rules(port->id);
   rte_eth_dev_stop(port->id);
+  for (SendBuffers& queue : port->to_send) queue.release();
   rte_eal_hotplug_remove("vdev", port->name.c_str());
   rte_mempool_free(port->pool);
   delete port;
 }
 
+int weft_dpdk_rule(WeftDpdkPort* port, const WeftDpdkRule* rule, uint32_t apply, WeftDpdkError* error) {
+  return weft::dpdk::take_rule(port->id, *rule, apply != 0, *error) ? WEFT_DPDK_DONE : WEFT_DPDK_NO_RULE;
+}
+
+int weft_dpdk_clock(WeftDpdkPort* port, uint64_t* ticks) {
+  return rte_eth_read_clock(port->id, ticks) == 0 ? WEFT_DPDK_DONE : WEFT_DPDK_NO_DEVICE;
+}
+
 uint32_t weft_dpdk_send(WeftDpdkPort* port, uint32_t queue, const void* const* frames, const uint32_t* sizes,
                         uint32_t count) {
   know_this_thread();
-  rte_mbuf* buffers[kBurst];
   const auto wanted = std::min(count, kBurst);
-  if (wanted == 0 || rte_pktmbuf_alloc_bulk(port->pool, buffers, wanted) != 0) return 0;
-  for (std::uint32_t i = 0; i < wanted; ++i) {
-    const auto size = static_cast<std::uint16_t>(sizes[i]);
-    void* const place = rte_pktmbuf_append(buffers[i], size);
-    if (place == nullptr) return rte_pktmbuf_free_bulk(buffers, wanted), 0;
-    std::memcpy(place, frames[i], size);
-  }
-  const std::uint32_t taken = rte_eth_tx_burst(port->id, static_cast<std::uint16_t>(queue), buffers,
-                                               static_cast<std::uint16_t>(wanted));
-  if (taken < wanted) rte_pktmbuf_free_bulk(buffers + taken, wanted - taken);
+  SendBuffers& kept = port->to_send[queue];
+  for (std::uint32_t i = 0; i < wanted; ++i)
+    if (!kept.fill(i, port->pool, frames[i], sizes[i])) return kept.take_back(0, i), 0;
+  const std::uint32_t taken = rte_eth_tx_burst(port->id, static_cast<std::uint16_t>(queue),
+                                               kept.buffers.data(), static_cast<std::uint16_t>(wanted));
+  kept.take_back(taken, wanted);
   return taken;
 }
 
@@ -242,18 +316,15 @@ uint32_t weft_dpdk_receive(WeftDpdkPort* port, uint32_t queue, WeftDpdkFrame* fr
       rte_pktmbuf_free(buffers[i]);
       continue;
     }
-    frames[given++] = {rte_pktmbuf_mtod(buffers[i], const void*), buffers[i]->data_len, buffers[i]};
+    frames[given++] = {rte_pktmbuf_mtod(buffers[i], const void*), buffers[i]->data_len,
+                       port->stamp_of(buffers[i]), buffers[i]};
   }
   return given;
 }
 
-void weft_dpdk_release(const WeftDpdkFrame* frames, uint32_t count) {
-  rte_mbuf* buffers[kBurst];
-  for (std::uint32_t from = 0; from < count; from += kBurst) {
-    const auto some = std::min(count - from, kBurst);
-    for (std::uint32_t i = 0; i < some; ++i) buffers[i] = static_cast<rte_mbuf*>(frames[from + i].buffer);
-    rte_pktmbuf_free_bulk(buffers, some);
-  }
+void weft_dpdk_release(WeftDpdkPort* port, void* const* buffers, uint32_t count) {
+  // Each held a whole frame, and nobody else holds it: it goes back as the driver took it.
+  rte_mempool_put_bulk(port->pool, buffers, count);
 }
 
 WeftDpdkCounts weft_dpdk_counts(WeftDpdkPort* port) {

@@ -145,6 +145,16 @@ ChannelStates ChannelStates::snapshot(Nanoseconds at) const {
   return then;
 }
 
+ChannelStates ChannelStates::under(std::span<const double> traffic, Nanoseconds at) const {
+  ChannelStates then = snapshot(at);
+  for (std::size_t c = 0; c < traffic.size(); ++c) {
+    if (traffic[c] <= 0) continue;
+    then.states_[c].load = then.states_[c].load + Bandwidth::bit(traffic[c]);
+    add_queueing(then.states_[c]);
+  }
+  return then;
+}
+
 std::optional<std::vector<Nanoseconds>> ChannelStates::changes(Nanoseconds from, Nanoseconds until,
                                                                std::size_t most) const {
   std::vector<Nanoseconds> all;

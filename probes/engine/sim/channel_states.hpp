@@ -66,6 +66,9 @@ class ChannelStates {
   Nanoseconds change_after(std::span<const ChannelId> path, Nanoseconds at, Nanoseconds until) const;
   /// All channels as they are at a time, as if they never changed; what is lost in runs is loss.
   ChannelStates snapshot(Nanoseconds at) const;
+  /// The same, with this traffic besides (bits per second, by channel): few packets of ours wait behind it,
+  /// or are dropped with it.
+  ChannelStates under(std::span<const double> traffic, Nanoseconds at) const;
   /// When anything changes between two times, in order; absent: more often than `most`.
   std::optional<std::vector<Nanoseconds>> changes(Nanoseconds from, Nanoseconds until,
                                                   std::size_t most) const;

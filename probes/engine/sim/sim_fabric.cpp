@@ -1,6 +1,7 @@
 #include "probes/engine/sim/sim_fabric.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <stop_token>
 #include <unordered_map>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "probes/engine/sim/random_stream.hpp"
 #include "probes/engine/sim/sim_ping.hpp"
 #include "probes/engine/sim/sim_schedule.hpp"
+#include "probes/engine/sim/sim_trips.hpp"
 #include "probes/engine/sim/sim_world.hpp"
 #include "topology/base/check.hpp"
 #include "topology/model/fabric.hpp"
@@ -198,6 +200,26 @@ std::unordered_map<NodeId, double> SimFabric::take_askings(PortId nic,
   return askings_;
 }
 
+void SimFabric::expect(PortId nic, const datapath::FlowRequest& request) {
+  if (!request.trips) return;
+  const Nanoseconds start = begin(request.batch, request.duration);
+  auto started = start_flows(world_, nic, request, start);
+  const std::lock_guard lock(mutex_);
+  if (!loaded_ || loaded_->batch != request.batch) loaded_ = LoadedRound{request.batch, {}, {}};
+  if (!loaded_->senders.insert(nic).second) return;
+  loaded_->channels = nullptr;
+  std::ranges::move(started.flows, std::back_inserter(loaded_->flows));
+}
+
+std::shared_ptr<const ChannelStates> SimFabric::channels_beside(PortId nic,
+                                                                const datapath::FlowRequest& request) {
+  expect(nic, request);
+  const std::lock_guard lock(mutex_);
+  if (!loaded_->channels)
+    loaded_->channels = std::make_shared<const ChannelStates>(channels_under(world_, loaded_->flows));
+  return loaded_->channels;
+}
+
 std::shared_ptr<SimNic> SimFabric::engine(PortId nic) {
   WEFT_CHECK(world_.fabric().is_host(world_.fabric().port(nic).node) && world_.fabric().port(nic).link);
   return std::make_shared<SimNic>(shared_from_this(), nic);
@@ -226,9 +248,14 @@ Result<std::vector<datapath::ReceivedTally>> SimNic::received(BatchId batch) {
   return fabric_->ledger_.received(batch, nic_);
 }
 
+void SimNic::expect(const datapath::FlowRequest& request) { fabric_->expect(nic_, request); }
+
 Result<std::vector<datapath::FlowTally>> SimNic::run(const datapath::FlowRequest& request, std::stop_token) {
   const Nanoseconds begin = fabric_->begin(request.batch, request.duration);
   auto started = start_flows(fabric_->world_, nic_, request, begin);
+  if (request.trips)
+    simulate_trips(fabric_->world_, *fabric_->channels_beside(nic_, request), nic_, request, begin,
+                   started.tallies);
   const std::lock_guard lock(fabric_->mutex_);
   fabric_->ledger_.add(request.batch, std::move(started.flows));
   return std::move(started.tallies);

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "probes/datapath/flow_engine.hpp"
 #include "probes/datapath/probe_engine.hpp"
@@ -25,6 +26,9 @@ class SimNic final : public datapath::ProbeEngine, public datapath::FlowEngine {
   /// That this request will come: switches share their answers among all requests of a batch that are
   /// expected, or came before. Without it a request counts from when it comes.
   void expect(const datapath::TraceRequest& request);
+  /// That these flows will run: the probes beside the flows of a batch wait behind all flows of the batch
+  /// that are expected, or came before.
+  void expect(const datapath::FlowRequest& request);
   Result<std::vector<datapath::HopAnswer>> trace(const datapath::TraceRequest& request,
                                                  std::stop_token stop) override;
   Result<std::vector<datapath::PingTally>> ping(const datapath::PingRequest& request,
@@ -59,12 +63,24 @@ class SimFabric : public std::enable_shared_from_this<SimFabric> {
   /// How often each switch is asked per second by all requests of this batch; empty: no switch counts.
   std::unordered_map<NodeId, double> take_askings(PortId nic, const datapath::TraceRequest& request);
 
+  void expect(PortId nic, const datapath::FlowRequest& request);
+  /// The channels under all flows of this batch that are expected or came, those of the request among them.
+  std::shared_ptr<const ChannelStates> channels_beside(PortId nic, const datapath::FlowRequest& request);
+
   SimWorld world_;
   std::mutex mutex_;  // guards all below
   SimLedger ledger_;
   std::optional<BatchId> asked_of_;  // the latest batch with traces
   std::unordered_map<NodeId, double> askings_;
   std::unordered_map<PortId, unsigned> expected_;  // requests that did not come yet
+  /// The latest batch of flows with probes beside them.
+  struct LoadedRound {
+    BatchId batch;
+    std::vector<SimFlow> flows;
+    std::unordered_set<PortId> senders;                       // whose flows these are
+    std::shared_ptr<const ChannelStates> channels = nullptr;  // under these flows; null: not known yet
+  };
+  std::optional<LoadedRound> loaded_;
 };
 
 }  // namespace weft::sim

@@ -25,9 +25,13 @@ struct OfferedFlow {
 constexpr int kMaxRounds = 32;
 constexpr double kSettled = 1e-9;
 
-/// For each flow the share of it, 0 to 1, that is not dropped for want of capacity. Loss faults are not
-/// counted, but the other traffic on a channel takes part.
-std::vector<double> share_load(const ChannelStates& channels, std::span<const OfferedFlow> flows) {
+struct SharedLoad {
+  std::vector<double> shares;    // of each flow, 0 to 1, what is not dropped for want of capacity
+  std::vector<double> arriving;  // at each channel, bits per second of all flows
+};
+
+/// Loss faults are not counted, but the other traffic on a channel takes part.
+SharedLoad share_load(const ChannelStates& channels, std::span<const OfferedFlow> flows) {
   std::vector<double> passed(channels.size(), 1.0);  // share that each channel lets through
   std::vector<double> arriving(channels.size());
   for (int round = 0; round < kMaxRounds; ++round) {
@@ -50,14 +54,14 @@ std::vector<double> share_load(const ChannelStates& channels, std::span<const Of
     }
     if (change < kSettled) break;
   }
-  std::vector<double> shares;
-  shares.reserve(flows.size());
+  SharedLoad load{.shares = {}, .arriving = std::move(arriving)};
+  load.shares.reserve(flows.size());
   for (const auto& flow : flows) {
     double share = 1;
     for (const ChannelId channel : flow.path) share *= passed[channel.value()];
-    shares.push_back(share);
+    load.shares.push_back(share);
   }
-  return shares;
+  return load;
 }
 
 constexpr std::uint64_t kLoadKey = 0x10AD;
@@ -99,7 +103,7 @@ struct Passage {
 
 std::vector<Passage> passages(const ChannelStates& channels, std::span<const OfferedFlow> offered,
                               std::span<const SimFlow> flows) {
-  const auto shares = share_load(channels, offered);
+  const auto shares = share_load(channels, offered).shares;
   std::vector<Passage> result;
   result.reserve(flows.size());
   for (std::size_t i = 0; i < flows.size(); ++i)
@@ -138,6 +142,13 @@ std::vector<Passage> mean_passages(const ChannelStates& channels, std::span<cons
   }
   for (Passage& each : mean) each.survival = each.share > 0 ? std::min(1.0, each.survival / each.share) : 0;
   return mean;
+}
+
+std::vector<OfferedFlow> offers(const FlowPaths& paths, std::span<const SimFlow> flows) {
+  std::vector<OfferedFlow> offered;
+  offered.reserve(flows.size());
+  for (std::size_t i = 0; i < flows.size(); ++i) offered.push_back({paths.of(i), flows[i].rate});
+  return offered;
 }
 
 SimReceipt deliver(const SimWorld& world, BatchId batch, const SimFlow& flow, std::span<const ChannelId> path,
@@ -201,14 +212,19 @@ SimFlows start_flows(const SimWorld& world, PortId from, const datapath::FlowReq
 
 std::vector<SimReceipt> simulate_load(const SimWorld& world, BatchId batch, std::span<const SimFlow> flows) {
   const FlowPaths paths = find_paths(world, flows);
-  std::vector<OfferedFlow> offered;
-  offered.reserve(flows.size());
-  for (std::size_t i = 0; i < flows.size(); ++i) offered.push_back({paths.of(i), flows[i].rate});
+  const auto offered = offers(paths, flows);
   const auto shares = mean_passages(world.channels(), offered, flows);
   std::vector<SimReceipt> receipts;
   for (std::size_t i = 0; i < flows.size(); ++i)
     if (paths.arrives[i]) receipts.push_back(deliver(world, batch, flows[i], paths.of(i), shares[i]));
   return receipts;
+}
+
+ChannelStates channels_under(const SimWorld& world, std::span<const SimFlow> flows) {
+  if (flows.empty()) return world.channels();
+  const Nanoseconds at = flows.front().begin + flows.front().duration / 2;
+  const FlowPaths paths = find_paths(world, flows);
+  return world.channels().under(share_load(world.channels().snapshot(at), offers(paths, flows)).arriving, at);
 }
 
 }  // namespace weft::sim

@@ -33,4 +33,8 @@ SimFlows start_flows(const SimWorld& world, PortId from, const datapath::FlowReq
 /// What their receivers count. The order of `flows` does not matter.
 std::vector<SimReceipt> simulate_load(const SimWorld& world, BatchId batch, std::span<const SimFlow> flows);
 
+/// The channels half way through the time of these flows, which run together, as few packets beside them find
+/// them: behind what the flows bring to each, as behind traffic of others.
+ChannelStates channels_under(const SimWorld& world, std::span<const SimFlow> flows);
+
 }  // namespace weft::sim

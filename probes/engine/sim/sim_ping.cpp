@@ -307,7 +307,9 @@ class PingSimulation {
                                random, key(kOrderKey));
     tally.answered = row.of(Fate::answered);
     tally.corrupt = row.of(Fate::corrupt_back);
-    if (tally.answered > 0) tally.rtt = quantiles(row, random);
+    if (tally.answered > 0)
+      tally.rtt = with_jitter({row.fixed_p50, row.fixed_p99}, forward_.size() + backward_.size(),
+                              tally.answered, random);
     result.dropped += row.of(Fate::dropped_back);
     SimReceipt receipt{.from = from_,
                        .to = to,
@@ -325,21 +327,6 @@ class PingSimulation {
     tally.unanswered = std::move(row.unanswered);
   }
 
-  /// Waits are taken as exponential; a sample of n gives quantiles that scatter about the true ones with the
-  /// standard deviation sqrt(q(1-q)/n) / density (order statistics, Mosteller 1946).
-  RttQuantiles quantiles(const RowOutcome& row, RandomStream& random) const {
-    const auto mean =
-        std::chrono::duration<double, std::nano>(SimWorld::jitter(forward_.size() + backward_.size()));
-    const auto answered = row.of(Fate::answered);
-    const double root = std::sqrt(static_cast<double>(answered));
-    const auto wait = [&](double q) {
-      const double scattered = -std::log1p(-q) + random.normal() * std::sqrt(q / (1 - q)) / root;
-      return std::chrono::duration_cast<Nanoseconds>(mean * std::max(0.0, scattered));
-    };
-    const auto p50 = row.fixed_p50 + wait(0.5);
-    return {.p50 = p50, .p99 = answered == 1 ? p50 : std::max(p50, row.fixed_p99 + wait(0.99))};
-  }
-
   const SimWorld& world_;
   PortId from_;
   const datapath::PingRequest& request_;
@@ -351,6 +338,20 @@ class PingSimulation {
 };
 
 }  // namespace
+
+/// Waits are taken as exponential; a sample of n gives quantiles that scatter about the true ones with the
+/// standard deviation sqrt(q(1-q)/n) / density (order statistics, Mosteller 1946).
+RttQuantiles with_jitter(const RttQuantiles& fixed, std::size_t channels, std::uint32_t answered,
+                         RandomStream& random) {
+  const auto mean = std::chrono::duration<double, std::nano>(SimWorld::jitter(channels));
+  const double root = std::sqrt(static_cast<double>(answered));
+  const auto wait = [&](double q) {
+    const double scattered = -std::log1p(-q) + random.normal() * std::sqrt(q / (1 - q)) / root;
+    return std::chrono::duration_cast<Nanoseconds>(mean * std::max(0.0, scattered));
+  };
+  const auto p50 = fixed.p50 + wait(0.5);
+  return {.p50 = p50, .p99 = answered == 1 ? p50 : std::max(p50, fixed.p99 + wait(0.99))};
+}
 
 SimPingResult simulate_ping(const SimWorld& world, PortId from, const datapath::PingRequest& request,
                             Nanoseconds begin, std::stop_token stop) {

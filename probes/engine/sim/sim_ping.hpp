@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "probes/datapath/probe_engine.hpp"
+#include "probes/engine/sim/random_stream.hpp"
 #include "probes/engine/sim/sim_world.hpp"
 
 namespace weft::sim {
@@ -18,5 +19,10 @@ struct SimPingResult {
 /// The request begins at `begin` on the simulator's clock.
 SimPingResult simulate_ping(const SimWorld& world, PortId from, const datapath::PingRequest& request,
                             Nanoseconds begin, std::stop_token stop);
+
+/// Quantiles of so many round trips over so many channels that take these times but for queues that come and
+/// go.
+RttQuantiles with_jitter(const RttQuantiles& fixed, std::size_t channels, std::uint32_t answered,
+                         RandomStream& random);
 
 }  // namespace weft::sim

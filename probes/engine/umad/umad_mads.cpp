@@ -30,7 +30,7 @@ constexpr int kPermissiveLid = 0xFFFF;
 constexpr int kNoManagement = -EOPNOTSUPP;  // libibumad's, where sysfs has no infiniband_mad
 constexpr const char* kLoadModule = "the kernel module ib_umad is not loaded (modprobe ib_umad)";
 
-std::string what_errno_says(int error) { return std::strerror(error < 0 ? -error : error); }
+std::string errno_text(int error) { return std::strerror(error < 0 ? -error : error); }
 
 class Adapter {
  public:
@@ -142,8 +142,7 @@ class Umad : public mad::Mads {
     const int agent = is_ours ? umad_register_oui(port_, number, 0, oui, wanted)
                               : umad_register(port_, number, 1, 0, wanted);
     if (agent < 0)
-      return fail(ErrorKind::absent, "registering for MADs of class 0x{:x}: {}", number,
-                  what_errno_says(agent));
+      return fail(ErrorKind::absent, "registering for MADs of class 0x{:x}: {}", number, errno_text(agent));
     agents_[mad_class] = agent;
     return {};
   }
@@ -154,7 +153,7 @@ class Umad : public mad::Mads {
     if (umad_get_issm_path(device, port.port, path.data(), static_cast<int>(path.size())) < 0)
       return fail(ErrorKind::absent, "no issm device beside the management device");
     manager_ = open(path.data(), O_NONBLOCK);
-    if (manager_ < 0) return fail(ErrorKind::absent, "opening {}: {}", path.data(), what_errno_says(errno));
+    if (manager_ < 0) return fail(ErrorKind::absent, "opening {}: {}", path.data(), errno_text(errno));
     return {};
   }
 
@@ -171,7 +170,7 @@ class Umad : public mad::Mads {
         static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(packet.answer_wait).count());
     const int error =
         umad_send(port_, agent->second, buffer_.data(), static_cast<int>(mad::kMadSize), wait, 0);
-    if (error < 0) return fail(ErrorKind::absent, "umad_send: {}", what_errno_says(error));
+    if (error < 0) return fail(ErrorKind::absent, "umad_send: {}", errno_text(error));
     if (packet.answer_wait > Nanoseconds(0) && packet.is_urgent) asked_ = now();
     return {};
   }
@@ -212,7 +211,7 @@ class Umad : public mad::Mads {
     if (agent == -ETIMEDOUT || agent == -EWOULDBLOCK || agent == -EINTR) return std::nullopt;
     // A longer message than one MAD (RMPP): none of ours, and read off in pieces by nobody here.
     if (agent == -ENOSPC) return std::nullopt;
-    if (agent < 0) return fail(ErrorKind::absent, "umad_recv: {}", what_errno_says(agent));
+    if (agent < 0) return fail(ErrorKind::absent, "umad_recv: {}", errno_text(agent));
     mad::MadArrival arrival{.undelivered = umad_status(buffer_.data()) != 0,
                             .from = Lid(be16toh(umad_get_mad_addr(buffer_.data())->lid))};
     std::memcpy(arrival.bytes.data(), umad_get_mad(buffer_.data()), mad::kMadSize);
@@ -248,11 +247,11 @@ Result<std::unique_ptr<mad::Mads>> open_umad(const UmadPort& wanted) {
     return fail(ErrorKind::permission,
                 "opening the InfiniBand management device: {}: run as root, or give this user the right to "
                 "/dev/infiniband/umad*",
-                what_errno_says(opened));
+                errno_text(opened));
   if (opened < 0)
     return fail(ErrorKind::absent, "no InfiniBand management device{}: {}",
                 port.device.empty() ? "" : " for " + port.device,
-                opened == kNoManagement ? kLoadModule : what_errno_says(opened) + adapters());
+                opened == kNoManagement ? kLoadModule : errno_text(opened) + adapters());
   auto umad = std::make_unique<Umad>(opened);
   for (const auto mad_class :
        {mad::MadClass::subnet, mad::MadClass::subnet_directed, mad::MadClass::performance})

@@ -392,8 +392,8 @@ TEST(BlacklistEvidence, AHostThatFailedInARunForNoKnownCauseNeedsASecondRunAndAM
   const auto read = evidence_of(f, as_written(document));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->evidence.faults.at(0).confidence, 0.9);
-  EXPECT_TRUE(tells_of_miswiring(read->evidence.faults.at(1)));
-  EXPECT_FALSE(tells_of_miswiring(read->evidence.faults.at(2))) << "its NIC is dead too";
+  EXPECT_TRUE(indicates_miswiring(read->evidence.faults.at(1)));
+  EXPECT_FALSE(indicates_miswiring(read->evidence.faults.at(2))) << "its NIC is dead too";
   EXPECT_THAT(read->advice, testing::ElementsAre(testing::StartsWith("leaf1: 3 traces come into it")));
   EXPECT_FALSE(is_clean_over(read->evidence, channels(f, "leaf1--spine1"), Cause::loss, {}));
 }

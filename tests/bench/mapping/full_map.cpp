@@ -194,6 +194,16 @@ void measure_full_map(Figures& figures) {
     figures.add("refresh_share", static_cast<double>(world.map().asked()) / probes, "at most .05");
     figures.add("refresh_right", renewed.right, "0.999");
   }
+  {
+    World ingress(fabric, {.family = routing::HashFamily::crc32, .ingress_port = true});
+    const auto took = ingress.learn();
+    const auto right = ingress.right();
+    fmt::print("  the port of ingress hashed: told {:.5f}, wrong {:.5f}, in {:.1f} s\n", right.told,
+               right.wrong, took.seconds);
+    figures.add("full_map_ingress_right", right.right);
+    figures.add("full_map_ingress_wrong", right.wrong);
+    figures.add("full_map_ingress_probes_per_nic", static_cast<double>(ingress.map().asked()) / nics);
+  }
   World plain(fabric, {});
   const auto took = plain.learn();
   figures.add("full_map_structureless_covered", plain.covered(), "1");

@@ -88,7 +88,7 @@ void await_plan(const Fabric& fabric, Links& links) {
     for (std::size_t i = 0; i < links.size(); ++i) {
       const watch::AgentHello hello{
           .host = std::string(fabric.name_of(fabric.hosts()[i])), .version = "bench", .boot = 1};
-      if (!has[i]) (void)links[i]->tell(watch::to_json_text(watch::AgentSpeech(hello)));
+      if (!has[i]) (void)links[i]->send_text(watch::to_json_text(watch::AgentSpeech(hello)));
     }
     const auto until = Clock::now() + 1s;
     while (Clock::now() < until)

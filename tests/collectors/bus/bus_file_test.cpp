@@ -8,6 +8,7 @@
 
 #include "collectors/bus/bus_directory.hpp"
 #include "collectors/bus/bus_key.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft::bus {
@@ -90,6 +91,29 @@ TEST_F(BusFiles, ThatAreDamagedAreRefusedWithoutQuotingTheKey) {
   const auto whole = bus_file_text(good);
   for (std::size_t size = 0; size + 2 < whole.size(); size += 7)
     EXPECT_FALSE(parse_bus_file(whole.substr(0, size), "k.json"));
+}
+
+TEST_F(BusFiles, OfOperatorsComeAndGo) {
+  const auto config = [&] { return text_of(directory() / kServerConfig); };
+  const auto path = [&](const char* name) { return directory() / kOperatorFolder / name; };
+  EXPECT_THAT(config(), Not(HasSubstr("OPERATORS"))) << "none, unless they are asked for";
+  ASSERT_TRUE(add_operators(directory(), 1));
+  const auto one = read_bus_file(path("operator.json"));
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_TRUE(one->steers);
+  EXPECT_FALSE(read_bus_file(host_file())->steers);
+  EXPECT_EQ(parse_bus_file(bus_file_text(*one), "x").value(), *one);
+  ASSERT_TRUE(add_operators(directory(), 2));
+  EXPECT_TRUE(read_bus_file(path("operator2.json")));
+  EXPECT_EQ(read_bus_file(path("operator.json")).value(), *one) << "who was there keeps the key";
+  EXPECT_THAT(config(), HasSubstr(public_key_of(one->key.seed).value()));
+  EXPECT_EQ(parse_bus_plan(bus_plan_text(read_bus_plan(directory()).value()), "x").value(),
+            read_bus_plan(directory()).value());
+  ASSERT_TRUE(renew_keys(directory(), {"operator"}));
+  EXPECT_NE(read_bus_file(path("operator.json"))->key.seed, one->key.seed);
+  ASSERT_TRUE(drop_keys(directory(), {"operator", "operator2"}, Dropped::all_keys));
+  EXPECT_FALSE(std::filesystem::exists(path("operator.json")));
+  EXPECT_THAT(config(), Not(HasSubstr("OPERATORS")));
 }
 
 TEST_F(BusFiles, AreNeverWrittenOver) {

@@ -59,7 +59,7 @@ TEST(WatchLink, CarriesWordsBothWays) {
   const auto link = watcher(nats);
   const auto one = agent(nats, "host1");
   const auto other = agent(nats, "host2.cluster");
-  ASSERT_TRUE(one->tell("here"));
+  ASSERT_TRUE(one->send_text("here"));
   std::vector<watch::AgentWord> said;
   for (const auto until = std::chrono::steady_clock::now() + kSoon;
        said.empty() && std::chrono::steady_clock::now() < until; std::this_thread::sleep_for(1ms))
@@ -82,7 +82,7 @@ TEST(WatchLink, CarriesCountersOfEachHostAndOneThatTellsTooMuchTakesNoPlaceOfOth
   const auto link = watcher(nats);
   const auto one = agent(nats, "host1");
   const auto other = agent(nats, "host2.cluster");
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(one->tell_counters(std::string(200'000, 'x')));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(one->report_counters(std::string(200'000, 'x')));
   std::vector<watch::AgentWord> told;
   const auto hear = [&](std::string_view host) {
     for (const auto until = std::chrono::steady_clock::now() + kSoon;
@@ -94,7 +94,7 @@ TEST(WatchLink, CarriesCountersOfEachHostAndOneThatTellsTooMuchTakesNoPlaceOfOth
     }
   };
   hear("host1");
-  ASSERT_TRUE(other->tell_counters("{}"));
+  ASSERT_TRUE(other->report_counters("{}"));
   hear("host2.cluster");
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told.front().host, "host1");

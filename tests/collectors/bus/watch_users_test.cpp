@@ -9,6 +9,7 @@
 #include "probes/run/watch_server.hpp"
 #include "probes/session/subject.hpp"
 #include "probes/session/watch_subjects.hpp"
+#include "probes/watch/label_messages.hpp"
 #include "tests/collectors/bus/rogue.hpp"
 #include "topology/base/check.hpp"
 
@@ -39,28 +40,34 @@ TEST(WatchUsers, AnAgentSpeaksOfItselfAlone) {
   EXPECT_TRUE(may_publish(nats, watch_subject(kWindows, kFabric, "host1")));
   EXPECT_TRUE(may_publish(nats, watch_subject(kSay, kFabric, "host1")));
   EXPECT_TRUE(may_publish(nats, watch_subject(kCounters, kFabric, "host1")));
+  EXPECT_TRUE(may_publish(nats, watch_subject(kLabelAnswers, kFabric, "host1")));
   EXPECT_TRUE(may_publish(nats, subject_of(RunId(7), "coordinator", "host1")));
   EXPECT_TRUE(may_publish(nats, acknowledgement_subject(RunId(7), "coordinator", "host1", 1)));
   for (const auto& subject :
-       {watch_subject(kWindows, kFabric, "host2"), watch_subject(kSay, kFabric, "host2"),
-        watch_subject(kCounters, kFabric, "host2"), watch_subject(kCounters, "other", "host1"),
-        watch_subject(kWindows, "other", "host1"), watch_subject(kPlan, kFabric, "host1"),
-        watch_subject(kPlan, kFabric, "host2"), watch_subject(kEvents, kFabric, "1"),
-        subject_of(RunId(7), "coordinator", "host2"), subject_of(RunId(7), "host2", "coordinator"),
-        inbox_of(kFabric, "host2") + ".ack.1", inbox_of(kFabric, "watcher") + ".x.windows.1",
-        std::string("$KV.WEFT_WATCH.pod=2E1.lease"), std::string("$JS.API.STREAM.INFO.WEFT_OBS"),
-        std::string("$JS.API.STREAM.MSG.GET.KV_WEFT_WATCH"), std::string("$JS.API.STREAM.PURGE.WEFT_EVENTS"),
-        std::string("$JS.API.CONSUMER.CREATE.WEFT_OBS"), std::string("$JS.API.DIRECT.GET.KV_WEFT_WATCH")})
+       {watch_subject(kWindows, kFabric, "host2"),       watch_subject(kSay, kFabric, "host2"),
+        watch_subject(kCounters, kFabric, "host2"),      watch_subject(kCounters, "other", "host1"),
+        watch_subject(kWindows, "other", "host1"),       watch_subject(kPlan, kFabric, "host1"),
+        watch_subject(kPlan, kFabric, "host2"),          watch_subject(kEvents, kFabric, "1"),
+        watch_subject(kLabels, kFabric, "host1"),        watch_subject(kLabels, kFabric, "host2"),
+        watch_subject(kLabelAnswers, kFabric, "host2"),  subject_of(RunId(7), "coordinator", "host2"),
+        subject_of(RunId(7), "host2", "coordinator"),    inbox_of(kFabric, "host2") + ".ack.1",
+        inbox_of(kFabric, "watcher") + ".x.windows.1",   std::string("$KV.WEFT_WATCH.pod=2E1.lease"),
+        std::string("$JS.API.STREAM.INFO.WEFT_OBS"),     std::string("$JS.API.STREAM.MSG.GET.KV_WEFT_WATCH"),
+        std::string("$JS.API.STREAM.PURGE.WEFT_EVENTS"), std::string("$JS.API.CONSUMER.CREATE.WEFT_OBS"),
+        std::string("$JS.API.DIRECT.GET.KV_WEFT_WATCH")})
     EXPECT_FALSE(may_publish(nats, subject)) << subject;
 }
 
 TEST(WatchUsers, AnAgentHearsItsPlanAndItsAnswersAlone) {
   const auto nats = server();
   EXPECT_TRUE(may_subscribe(nats, watch_subject(kPlan, kFabric, "host1")));
+  EXPECT_TRUE(may_subscribe(nats, watch_subject(kLabels, kFabric, "host1")));
   EXPECT_TRUE(may_subscribe(nats, inbox_of(kFabric, "host1") + ".ack.*"));
   EXPECT_TRUE(may_subscribe(nats, subscription_of(RunId(7), "host1")));
   for (const auto& subject :
        {watch_subject(kPlan, kFabric, "host2"), watch_subjects(kPlan, kFabric),
+        watch_subject(kLabels, kFabric, "host2"), watch_subjects(kLabels, kFabric),
+        watch_subject(kLabelAnswers, kFabric, "host2"), watch_subjects(kLabelAnswers, kFabric),
         watch_subjects(kWindows, kFabric), watch_subject(kWindows, kFabric, "host1"),
         watch_subjects(kEvents, kFabric), watch_subjects(kSay, kFabric), watch_subjects(kCounters, kFabric),
         inbox_of(kFabric, "host2") + ".>", inbox_of(kFabric, "watcher") + ".>",
@@ -87,6 +94,7 @@ TEST(WatchUsers, AnAcknowledgementWantedElsewhereSteersNobody) {
   rogue.publish_request(own, watch_subject(kWindows, kFabric, "host2"), "x");
   rogue.publish_request(own, watch_subject(kPlan, kFabric, "host2"), "x");
   rogue.publish_request(own, watch_subject(kSay, kFabric, "host2"), "x");
+  rogue.publish_request(own, watch_subject(kLabels, kFabric, "host2"), "x");
   rogue.publish_request(own, watch_subject(kCounters, kFabric, "host2"), "x");
   rogue.publish_request(own, "$KV.WEFT_WATCH.pod=2E1.value.mutes", "x");
   std::this_thread::sleep_for(300ms);
@@ -103,6 +111,8 @@ TEST(WatchUsers, AnAcknowledgementWantedElsewhereSteersNobody) {
   // Another agent may be sent an acknowledgement, which is no plan; never what the agent says itself.
   for (auto word = (*other)->next_word(0s); word && *word; word = (*other)->next_word(0s))
     EXPECT_TRUE((*word)->starts_with("{\"stream\"")) << **word;
+  for (auto request = (*other)->next_label_request(); request; request = (*other)->next_label_request())
+    EXPECT_FALSE(watch::peek_request_id(std::as_bytes(std::span(*request)))) << *request;
 }
 
 }  // namespace

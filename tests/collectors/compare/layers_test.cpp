@@ -72,6 +72,39 @@ TEST(Layers, RoundTripsTellHostsFromHopsByDistance) {
   expect_layer(compared({}, {.delay = 2e-6}), "4 hops", Layer::hops);
 }
 
+TEST(Layers, AQueueAtOneChannelIsOfTheQueuesAndIsNamed) {
+  const auto made = compared({}, {.queued = "leaf0->spine1", .queue = 30e-6});
+  EXPECT_EQ(made.find("round trip, 4 hops"), nullptr) << "idle round trips are the same";
+  expect_layer(made, "round trip under load, 4 hops", Layer::queueing);
+  EXPECT_THAT(made.find("round trip under load, 4 hops")->layers.front().places,
+              ElementsAre(AllOf(HasSubstr("B: leaf0->spine1"), HasSubstr("30 us in queues"))));
+}
+
+TEST(Layers, AQueueAThousandTimesAsLongAsAllElseIsOfTheQueuesToo) {
+  for (const bool a_waits : {false, true}) {
+    const ComparedSite full{.queued = "leaf0->spine1", .queue = 20e-3}, empty{};
+    expect_layer(compared(a_waits ? full : empty, a_waits ? empty : full), "round trip under load, 4 hops",
+                 Layer::queueing);
+  }
+}
+
+TEST(Layers, WhatIdleRoundTripsTakeMoreIsNoQueue) {
+  for (const ComparedSite& site : {ComparedSite{.of_hosts = 4e-6}, ComparedSite{.delay = 2e-6}}) {
+    const auto made = compared({}, site);
+    expect_layer(made, "round trip under load, 4 hops", site.delay > 0 ? Layer::hops : Layer::hosts);
+  }
+}
+
+TEST(Layers, AQueueAndSlowHostsHaveTheirSharesOfARoundTripUnderLoad) {
+  const auto made = compared({}, {.of_hosts = 4e-6, .queued = "leaf0->spine1", .queue = 24e-6});
+  const Reasons* reasons = made.find("round trip under load, 4 hops");
+  ASSERT_NE(reasons, nullptr);
+  std::map<Layer, double> shares;
+  for (const LayerShare& share : reasons->layers) shares[share.layer] = share.share;
+  EXPECT_NEAR(shares[Layer::hosts], shares[Layer::queueing], 0.1) << "4 us each, in the mean of its cell";
+  EXPECT_NEAR(shares[Layer::hops], 0, 0.1);
+}
+
 TEST(Layers, EachCauseAloneTakesTheLargestShare) {
   SplitMix64 random(2);
   for (const OneCause& cause : one_cause_each()) {
@@ -155,6 +188,42 @@ TEST(Layers, BothASlowerLineRateAndCollisionsHaveTheirShares) {
   EXPECT_EQ(reasons->layers[1].layer, Layer::line_rate);
   EXPECT_NEAR(reasons->layers[0].share, std::log(2) / std::log(2.5), 0.1);
   EXPECT_NEAR(reasons->layers[1].share, std::log(1.25) / std::log(2.5), 0.1);
+}
+
+TEST(Layers, PausesHaveTheShareOfTheTimeThatACableStood) {
+  for (const bool stops_its_switch : {false, true}) {
+    const auto made = compared({}, {.paused = "host3", .stands = 0.6, .stops_its_switch = stops_its_switch});
+    expect_layer(made, "flow over 4 hops", Layer::pauses);
+    EXPECT_THAT(made.find("flow over 4 hops")->layers.front().places,
+                ElementsAre(AllOf(HasSubstr("B: host3"), HasSubstr("60 % of the load"),
+                                  HasSubstr(stops_its_switch ? "it stopped its switch" : "stopped it"))));
+  }
+}
+
+TEST(Layers, PausesThatHandOnASlowCableLeaveItTheShare) {
+  const auto made = compared({}, {.slow = "leaf0->spine1", .left = 0.4, .paused = "host1", .stands = 0.6});
+  expect_layer(made, "flow over 4 hops", Layer::cables);
+  for (const LayerShare& share : made.find("flow over 4 hops")->layers)
+    if (share.layer == Layer::pauses) {
+      EXPECT_NEAR(share.share, 0, 0.1);
+    }
+}
+
+TEST(Layers, PausesOfWhichOneSideTellsNoTimeHaveNoShare) {
+  SplitMix64 random(5);
+  auto made = compare_sites({}, {.paused = "host3", .stands = 0.6}, random);
+  std::vector<compare::Run> a, b;
+  for (MeasuredRun& run : made.a) run.timed_nics = 0, a.push_back(run_of(run));
+  for (const MeasuredRun& run : made.b) b.push_back(run_of(run));
+  made.reasons = reasons_of(made.a, made.b, *compare(a, b, {.design = Design::blocks}));
+  const Reasons* reasons = made.find("flow over 4 hops");
+  ASSERT_NE(reasons, nullptr);
+  for (const LayerShare& share : reasons->layers) EXPECT_NE(share.layer, Layer::pauses);
+}
+
+TEST(Layers, PausesBelowWhatIsWantedTakeNothing) {
+  const auto made = compared({.paused = "host3", .stands = 0.03}, {.slow = "leaf0->spine1", .left = 0.5});
+  expect_layer(made, "flow over 4 hops", Layer::cables);
 }
 
 TEST(Layers, NothingIsExplainedWhereNothingDiffers) { EXPECT_TRUE(compared({}, {}).reasons.empty()); }

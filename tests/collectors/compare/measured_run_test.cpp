@@ -1,5 +1,6 @@
 #include "collectors/compare/measured_run.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +47,36 @@ TEST(MeasuredRun, CountersOfCongestionAreReadAndHostDelaysAreNoticed) {
   EXPECT_FALSE(read_measured_run("run", document, ""));
 }
 
+TEST(MeasuredRun, PausesAreReadAsSharesOfTheTimeOfLoad) {
+  const auto read = [](std::string_view load) {
+    std::string document = kDocument;
+    document.insert(document.find("\"flows\""),
+                    fmt::format(R"("nics":[{{"nic":"h1","counters":{{"device":"mlx5_0","port":1,"seconds":2,)"
+                                R"("grew":{{"rx_prio3_pause_duration":1900000}}{}}}}}],)",
+                                load));
+    return read_measured_run("run", document, "");
+  };
+  const auto paused = [&](std::string_view times, std::string_view seconds = "0.5") {
+    return read(fmt::format(R"(,"load":{{"seconds":{},"paused":{{{}}}}})", seconds, times));
+  };
+  const auto run = paused(R"("rx_prio3_pause_duration":150000,"rx_prio5_pause_duration":50000,)"
+                          R"("rx_global_pause_duration":0,"tx_prio3_pause_duration":20000)");
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_TRUE(has_pause_times(*run));
+  EXPECT_DOUBLE_EQ(run->paused.at("h1").sending, 0.3) << "the longest: priorities may stand together";
+  EXPECT_DOUBLE_EQ(run->paused.at("h1").receiving, 0.04);
+  EXPECT_DOUBLE_EQ(paused(R"("rx_prio3_pause_duration":900000)")->paused.at("h1").sending, 1);
+  EXPECT_TRUE(paused(R"("rx_prio3_pause_duration":0)")->paused.empty());
+  EXPECT_TRUE(has_pause_times(*paused(R"("rx_prio3_pause_duration":0)"))) << "none is a figure";
+  EXPECT_FALSE(has_pause_times(*paused(R"("rx_prio3_pause":7)"))) << "frames are no time";
+  EXPECT_FALSE(has_pause_times(*read(""))) << "of the whole run: other jobs may have begun those";
+  EXPECT_THAT(paused(R"("rx_prio3_pause_duration":-1)").error().message,
+              HasSubstr("load.paused.rx_prio3_pause_duration"));
+  EXPECT_FALSE(paused(R"("tx_global_pause_duration":"9")"));
+  EXPECT_FALSE(paused("", "0"));
+  EXPECT_FALSE(paused("", "1e300"));
+}
+
 TEST(MeasuredRun, FlowsBecomeCellsByDistanceAndTheSlowestOfEachRound) {
   const auto run = read_measured_run("run", kDocument, kObservations);
   ASSERT_TRUE(run) << run.error().message;
@@ -63,6 +94,26 @@ TEST(MeasuredRun, A99thPercentileNeedsAHundredPackets) {
   // Of the two paths one has packets enough.
   EXPECT_DOUBLE_EQ(cells.at({{"round trip, 99th percentile", "2 hops"}, Bytes(128), Metric::time}).number,
                    20e-6);
+}
+
+TEST(MeasuredRun, RoundTripsUnderLoadAreAMeanOverFlowsOfWhichBothTimesAreKnown) {
+  std::string document = kDocument;
+  document.insert(document.find("\"flows\""), R"("queueing":{"trips":[
+{"path":["h1->l1","l1->h2"],"back":["h2->l1","l1->h1"],"bytes":128,"rtt_us":{"p50":30,"p99":50},"idle_us":{"p50":10,"p99":12}},
+{"path":["h1->l1","l1->h2"],"back":["h2->l1","l1->h1"],"bytes":128,"rtt_us":{"p50":10,"p99":50},"idle_us":{"p50":10,"p99":12}},
+{"path":["h1->l1","l1->h2"],"back":[],"bytes":128,"rtt_us":{"p50":900,"p99":900},"idle_us":{"p50":10,"p99":12}},
+{"path":["h1->l1","l1->h2"],"back":["h2->l1","l1->h1"],"bytes":128,"rtt_us":{"p50":900,"p99":900}},
+{"path":["h1->l1","l1->h2"],"back":["h2->l1","l1->h1"],"bytes":128}],
+"left_out":0,"channels":[{"channels":["h1->l1","l1->h2"],"wait_us":20,"error_us":1,"trips":3}]},)");
+  const auto run = read_measured_run("run", document, kObservations);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_DOUBLE_EQ(
+      run_of(*run).cells.at({{"round trip under load", "2 hops"}, Bytes(128), Metric::time}).number, 20e-6);
+  ASSERT_EQ(run->queues.size(), 1U);
+  EXPECT_EQ(run->queues[0].place, "h1->l1 or l1->h2");
+  EXPECT_DOUBLE_EQ(run->queues[0].wait, 20e-6);
+  document.replace(document.find("\"wait_us\":20"), 12, "\"wait_us\":-2");
+  EXPECT_THAT(read_measured_run("run", document, "").error().message, HasSubstr("wait_us"));
 }
 
 TEST(MeasuredRun, ACulpritHasTheChannelThatLeavesItsNode) {

@@ -310,10 +310,13 @@ TEST(RecordedRun, ColumnsThatDoNotMatchAreRefusedWithTheirLine) {
 }
 
 TEST(RecordedRun, ValuesWithoutARatioAreLeftOutAndSaid) {
-  const auto run = read("# Size   Latency (us)\n1 0.00\n2 -1.00\n4 inf\n8 nan\n16 1.00\n");
+  const auto run =
+      read("# Size   Latency (us)\n1 0.00\n2 -1.00\n4 inf\n8 nan\n16 1.00\n32 1e999\n64 1e-999\n");
   ASSERT_TRUE(run.has_value()) << run.error().message;
   EXPECT_THAT(run->cells, SizeIs(1));
-  EXPECT_THAT(run->remarks, SizeIs(4));
+  EXPECT_THAT(run->remarks, SizeIs(6));
+  EXPECT_THAT(run->remarks,
+              testing::Contains("line 7: 1e999 has no ratio to anything: the row does not count"));
 }
 
 TEST(RecordedRun, WhatIsTooMuchIsRefused) {

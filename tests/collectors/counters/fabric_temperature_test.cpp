@@ -30,6 +30,21 @@ TEST(FabricTemperature, IsTheMedianOfItsNicsWhichNoFewSensorsMove) {
   EXPECT_EQ(found.begin()->second, 56);
 }
 
+TEST(FabricTemperature, IsOfTheSensorThatMostPortsReportAndOfNicsWhereAsManyDo) {
+  CounterTable table;
+  for (std::uint32_t port = 0; port < 3; ++port)
+    table.temperatures[{PortId(port), table.source("s")}].push_back(
+        {kBegin + hours(1), {.gpu = 70.0 + port}});
+  ASSERT_THAT(fabric_temperatures(table), SizeIs(1));
+  EXPECT_EQ(fabric_temperatures(table).begin()->second, 71);
+  tell(table, 4, hours(1), 50);
+  tell(table, 5, hours(1), 50);
+  ASSERT_THAT(fabric_temperatures(table), SizeIs(1));
+  EXPECT_EQ(fabric_temperatures(table).begin()->second, 71) << "two NICs are not the fabric";
+  tell(table, 6, hours(1), 50);
+  EXPECT_EQ(fabric_temperatures(table).begin()->second, 50) << "the two are no one series";
+}
+
 TEST(FabricTemperature, TwoHoursOfWhichFewToldAreLeftOut) {
   CounterTable table;
   for (std::uint32_t port = 0; port < 9; ++port) {

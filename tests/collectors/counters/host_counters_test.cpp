@@ -93,6 +93,30 @@ TEST(HostCounters, WhatAnAgentWritesIsReadAsOfItsOwnPort) {
   EXPECT_EQ(table.modules.at(site.port).state.part, "P1");
 }
 
+TEST(HostCounters, TheNicsOfAHostAreKnownAsItToldThemLast) {
+  Site site;
+  auto told = nic(kNow, 5, "S1");
+  told.reading.pci = "0000:3b:00.0";
+  told.reading.pci_id = "15b3:1021";
+  ASSERT_TRUE(site.take(host_text(kBoot, {told}, "0.9")));
+  auto later = nic(kNow + minutes(1), 5);
+  later.reading.firmware = "28.41.1000";
+  ASSERT_TRUE(site.take(host_text(kBoot, {later}, "0.10"), kNow + minutes(1)));
+  const auto nics = site.hosts.nics_of(host_source("host1"));
+  ASSERT_THAT(nics, SizeIs(1));
+  EXPECT_EQ(nics[0].port, site.port);
+  EXPECT_EQ(nics[0].device.firmware, "28.41.1000");
+  EXPECT_EQ(nics[0].device.id, "15b3:1021") << "what is not told any more stays";
+  EXPECT_EQ(nics[0].device.interface, "eth2");
+  EXPECT_EQ(nics[0].device.agent, "0.10");
+  EXPECT_EQ(nics[0].device.at, kNow + minutes(1));
+  EXPECT_EQ(nics[0].module.serial, "S1");
+  EXPECT_THAT(site.hosts.nics_of(host_source("host2")), IsEmpty());
+  const std::string long_version(100, '1');
+  ASSERT_TRUE(site.take(host_text(kBoot, {nic(kNow + minutes(2), 6)}, long_version), kNow + minutes(2)));
+  EXPECT_EQ(site.hosts.nics_of(host_source("host1"))[0].device.agent, "") << "words have 64 characters";
+}
+
 TEST(HostCounters, ErrorsBetweenTheFirstReadingAndTheLastAreCounted) {
   Site site;
   for (int i = 0; i < 50; ++i) {
@@ -224,8 +248,8 @@ TEST(HostCounters, OneThatTellsAgainAndAgainFillsNothing) {
   EXPECT_LE(site.table(kNow + hours(1)).points(), 6u);
 }
 
-TEST(ToldOfHost, IsTheFirstReadingThenWhatChangedAndNotWhatAlwaysGrows) {
-  ToldOfHost told;
+TEST(ReportedOfHost, IsTheFirstReadingThenWhatChangedAndNotWhatAlwaysGrows) {
+  ReportedOfHost told;
   EXPECT_TRUE(told.changes({nic(kNow, 5, "S1")}));
   EXPECT_FALSE(told.changes({nic(kNow, 5)})) << "a module that was not read did not change";
   auto more = nic(kNow, 5, "S1");

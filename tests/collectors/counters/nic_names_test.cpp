@@ -59,6 +59,20 @@ TEST(NicNames, OfTwoThatTellThePausesOfAPortOneStands) {
   EXPECT_EQ(value(reading, {pause_out}), 5u);
 }
 
+TEST(NicNames, TimesOfPausesAreThoseOfMlx5) {
+  NicReading reading{.interface = "eth0", .driver = "mlx5_core"};
+  reading.driver_counters = {{"rx_prio3_pause_duration", 9},  {"tx_prio0_pause_duration", 0},
+                             {"rx_global_pause_duration", 7}, {"rx_prio3_pause", 1},
+                             {"rx_prio8_pause_duration", 1},  {"rx_prio3_pause_transition", 1},
+                             {"rx_prio33_pause_duration", 1}, {"rx__pause_duration", 1},
+                             {"x_prio3_pause_duration", 1},   {"rx_pause_duration", 1}};
+  EXPECT_THAT(pause_times(reading), testing::ElementsAre(testing::Pair("rx_global_pause_duration", 7),
+                                                         testing::Pair("rx_prio3_pause_duration", 9),
+                                                         testing::Pair("tx_prio0_pause_duration", 0)));
+  reading.driver = "ice";
+  EXPECT_THAT(pause_times(reading), IsEmpty());
+}
+
 TEST(NicNames, FramesThatIceDropsAreThoseOfRingsAndOfThePort) {
   NicReading reading{.interface = "eth0", .driver = "ice"};
   reading.driver_counters = {{"rx_dropped", 5}, {"rx_dropped.nic", 2}};

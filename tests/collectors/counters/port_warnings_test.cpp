@@ -72,7 +72,7 @@ TEST(PortWarnings, OfTemperaturesTheNewestOfTwoHoursIsKeptBesideTheCounters) {
         {kBegin + hours(hour), {.device = 60.0 + hour, .module = std::nullopt}});
   }
   site.table.temperatures[{*site.fabric.find_port("leaf1/p3"), site.table.source("phy")}] = {
-      {kBegin, {.device = std::nullopt, .module = -3.5}}};
+      {kBegin, {.device = std::nullopt, .module = -3.5, .gpu = 71}}};
   const auto texts = readings_to_keep(site.fabric, site.table, kBegin);
   ASSERT_THAT(texts, SizeIs(2));
   CounterTable read;
@@ -86,7 +86,8 @@ TEST(PortWarnings, OfTemperaturesTheNewestOfTwoHoursIsKeptBesideTheCounters) {
   };
   EXPECT_EQ(of("leaf1/p4"), (std::vector<PortTemperatures>{{kBegin + hours(1), {.device = 61.0}},
                                                            {kBegin + hours(3), {.device = 63.0}}}));
-  EXPECT_EQ(of("leaf1/p3"), (std::vector<PortTemperatures>{{kBegin, {.device = {}, .module = -3.5}}}));
+  EXPECT_EQ(of("leaf1/p3"),
+            (std::vector<PortTemperatures>{{kBegin, {.device = {}, .module = -3.5, .gpu = 71}}}));
   EXPECT_EQ(texts.begin()->second.find("\"celsius\":61.0,\"counters\":{}"), std::string::npos)
       << "in the line of its counters";
 }

@@ -130,7 +130,7 @@ TEST(Prometheus, OneSeriesBehindAnotherIsACounterThatBeganAnew) {
     EXPECT_EQ(points[2].epoch, points[3].epoch);
     EXPECT_TRUE(points[0].epoch != 0 && points[2].epoch != 0 && points[1].epoch != points[2].epoch);
     for (const CounterPoint& point : points)
-      EXPECT_FALSE(tells_boot(point.epoch)) << "that a series goes on rules out no restart";
+      EXPECT_FALSE(knows_boot(point.epoch)) << "that a series goes on rules out no restart";
   }
 }
 

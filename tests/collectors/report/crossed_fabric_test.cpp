@@ -43,6 +43,17 @@ TEST(CrossedFabric, BothDirectionsOfACableAreOne) {
   EXPECT_EQ(fabric->link_count(), 4U);
 }
 
+TEST(CrossedFabric, IsDrawnFromProbesWhereNothingElseCrossedIt) {
+  compare::MeasuredRun run{.channels = over("leaf1->spine1", "spine1->leaf2")};
+  run.channels.emplace_back("h2->leaf2");
+  run.probed.push_back({.path = {0, 1, 2, 3}, .hops = 4, .size = Bytes(256)});
+  run.probed.push_back({.path = {0, 4}, .hops = 0, .size = Bytes(256)});  // there and back
+  const auto fabric = crossed_fabric("test", std::span(&run, 1), 100);
+  ASSERT_TRUE(fabric);
+  EXPECT_EQ(fabric->link_count(), 4U);
+  EXPECT_EQ(fabric->hosts().size(), 2U);
+}
+
 TEST(CrossedFabric, NamesThatMakeNoFabricAreNotDrawn) {
   EXPECT_FALSE(crossed({over("leaf1/p5->spine1/p1", "spine1/p1->leaf2/p5")})) << "two cables in a port";
   EXPECT_FALSE(crossed({over("leaf1/p65535->spine1/p1", "spine1->leaf2")})) << "no port left for h1";

@@ -181,6 +181,29 @@ TEST(DiagnosisTable, SaysWhatEachReceiverGotAndWhoIsSlow) {
   EXPECT_THAT(diagnosis_table(document), HasSubstr("took 1.92 us (p50)")) << "its bucket, as of a real NIC";
 }
 
+TEST(DiagnosisTable, SaysWhatRoundTripsTookBesideTheLoadAndWhereTheyWaited) {
+  auto document = lossy();
+  document.queueing = files::QueueingReport{};
+  EXPECT_THAT(diagnosis_table(document), Not(HasSubstr("beside")));
+  const auto rtt = [](int microseconds) {
+    const Nanoseconds time = std::chrono::microseconds(microseconds);
+    return RttQuantiles{time, time};
+  };
+  for (const int loaded : {500, 900, 700})
+    document.queueing->trips.push_back({.loaded = rtt(loaded), .idle = rtt(40)});
+  document.queueing->trips.push_back({.loaded = rtt(9'000)});
+  EXPECT_THAT(diagnosis_table(document),
+              HasSubstr("round trips beside 3 flows took 700 us in the median, and 40 us before the load\n"));
+  for (int i = 1; i < 8; ++i)
+    document.queueing->channels.push_back(
+        {.channels = {fmt::format("leaf{}->spine1", i)}, .wait = std::chrono::microseconds(100 - i)});
+  document.queueing->channels[1].channels.push_back("spine1->leaf9");
+  const auto text = diagnosis_table(document, {.columns = 1000});
+  EXPECT_THAT(text,
+              HasSubstr("; waited in queues: leaf1->spine1 99 us, leaf2->spine1 or spine1->leaf9 98 us"));
+  EXPECT_THAT(text, HasSubstr("leaf5->spine1 95 us, and 2 more\n"));
+}
+
 TEST(DiagnosisTable, KeepsWhatFlowsTookWithinEightyColumnsWithoutExponents) {
   auto document = lossy();
   document.flows = files::FlowsReport{};

@@ -58,6 +58,9 @@ TEST_F(Projection, FindsIncidentsByTimeAndByLinkWrittenEitherWay) {
   EXPECT_THAT(ids(*incidents(database_, {.from = kStart + Seconds(90'000), .place = "leaf2--spine1"})),
               ElementsAre(2))
       << "it is still open";
+  EXPECT_THAT(ids(*incidents(database_, {.place = "leaf1"})), ElementsAre(3, 1)) << "of a node its cables";
+  EXPECT_THAT(ids(*incidents(database_, {.place = "spine1"})), ElementsAre(2));
+  EXPECT_THAT(ids(*incidents(database_, {.place = "leaf"})), ElementsAre());
 }
 
 TEST_F(Projection, AddsUpTheOffencesOfACableAndTakesBackWhatASwitchExplains) {
@@ -79,7 +82,7 @@ TEST_F(Projection, AddsUpTheOffencesOfACableAndTakesBackWhatASwitchExplains) {
   of_switch.incident.place.nodes = {small_fabric().find_node("spine2").value()};
   apply({stored(4, of_switch)});
   EXPECT_EQ(offences(database_, {})->front().times, 4u);
-  EXPECT_THAT(ids(*incidents(database_, {.place = "spine2"})), ElementsAre(2));
+  EXPECT_THAT(ids(*incidents(database_, {.place = "spine2"})), ElementsAre(2, 1)) << "its cable's too";
 }
 
 TEST_F(Projection, KeepsALineThatItCannotReadAndGoesOn) {

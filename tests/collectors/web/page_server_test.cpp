@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -476,8 +477,11 @@ TEST(ReadToken, OnlyAFileOfItsOwnersAlone) {
   ScratchFile file("a-token-of-the-test-1234\n");
   std::filesystem::permissions(file.path(), std::filesystem::perms(0600));
   EXPECT_EQ(read_token(file.path()).value(), kToken);
-  std::filesystem::permissions(file.path(), std::filesystem::perms(0640));
+  std::filesystem::permissions(file.path(), std::filesystem::perms(0604));
   EXPECT_EQ(read_token(file.path()).error().kind, ErrorKind::permission);
+  // As systemd hands a credential to a service: of root, and a list of access rights that shows as its group.
+  std::filesystem::permissions(file.path(), std::filesystem::perms(0440));
+  EXPECT_EQ(read_token(file.path()).has_value(), ::geteuid() == 0);
   EXPECT_EQ(read_token("/nowhere/token").error().kind, ErrorKind::not_found);
   ScratchFile few("short\n");
   std::filesystem::permissions(few.path(), std::filesystem::perms(0600));

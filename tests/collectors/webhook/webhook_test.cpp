@@ -91,7 +91,7 @@ WebhookCounts when_sent(const Webhook& webhook, std::uint64_t sent) {
 TEST(Webhook, PostsAnEventWithASignatureThatTheReceiverCanMakeAnew) {
   const Receiver receiver({});
   const auto webhook = Webhook::start(to(receiver.url())).value();
-  webhook->tell(opened(12));
+  webhook->report(opened(12));
   EXPECT_EQ(when_sent(*webhook, 1).sent, 1u);
   ASSERT_EQ(receiver.requests().size(), 1u);
   const auto request = receiver.requests().front();
@@ -106,7 +106,7 @@ TEST(Webhook, PostsAnEventWithASignatureThatTheReceiverCanMakeAnew) {
 TEST(Webhook, TriesAgainWhereTheReceiverFailsAndKeepsTheOrder) {
   const Receiver receiver({500, 503, 200});
   const auto webhook = Webhook::start(to(receiver.url())).value();
-  webhook->tell(opened(1)), webhook->tell(opened(2));
+  webhook->report(opened(1)), webhook->report(opened(2));
   EXPECT_EQ(when_sent(*webhook, 2).sent, 2u);
   std::vector<std::string> ids;
   for (const auto& request : receiver.requests()) ids.push_back(request.get_header_value("X-Weft-Event"));
@@ -118,8 +118,8 @@ TEST(Webhook, AReceiverThatHangsHoldsUpNobodyAndIsTriedAgain) {
   const Receiver receiver({0});
   const auto webhook = Webhook::start(to(receiver.url())).value();
   const auto began = std::chrono::steady_clock::now();
-  for (std::uint64_t i = 1; i <= 100; ++i) webhook->tell(opened(i));
-  EXPECT_LT(std::chrono::steady_clock::now() - began, Milliseconds(200)) << "tell() does not wait";
+  for (std::uint64_t i = 1; i <= 100; ++i) webhook->report(opened(i));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, Milliseconds(200)) << "report() does not wait";
   EXPECT_EQ(when_sent(*webhook, 100).sent, 100u);
   EXPECT_EQ(receiver.requests().size(), 101u);
 }
@@ -127,7 +127,7 @@ TEST(Webhook, AReceiverThatHangsHoldsUpNobodyAndIsTriedAgain) {
 TEST(Webhook, WhatTheReceiverRefusesIsNotTriedAgain) {
   const Receiver receiver({404, 200});
   const auto webhook = Webhook::start(to(receiver.url())).value();
-  webhook->tell(opened(1)), webhook->tell(opened(2));
+  webhook->report(opened(1)), webhook->report(opened(2));
   const auto counts = when_sent(*webhook, 1);
   EXPECT_EQ(counts.refused, 1u);
   EXPECT_EQ(receiver.requests().size(), 2u);
@@ -135,7 +135,7 @@ TEST(Webhook, WhatTheReceiverRefusesIsNotTriedAgain) {
 
 TEST(Webhook, WithNobodyThereItSaysSoAndEndsAtOnce) {
   auto webhook = Webhook::start(to("http://127.0.0.1:1/hook")).value();
-  webhook->tell(opened(1));
+  webhook->report(opened(1));
   const auto counts = when(*webhook, [](const WebhookCounts& now) { return !now.last_trouble.empty(); });
   EXPECT_THAT(counts.last_trouble, HasSubstr("127.0.0.1:1"));
   EXPECT_EQ(counts.waiting, 1u);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Builds one probe of each family, and a standing one of InfiniBand, from docs/wire.md alone, without weft's code, and
-prints them in hex: the golden frames of tests/probes/packet/probe_frame_test.cpp and tests/probes/watch/mad_codec_test.cpp.
+"""Builds one probe of each family, a standing one of InfiniBand, and the payload of a standing one over queue pairs,
+from docs/wire.md alone, without weft's code, and prints them in hex: the golden frames of
+tests/probes/packet/probe_frame_test.cpp, tests/probes/watch/mad_codec_test.cpp and ud_codec_test.cpp.
 SipHash-2-4 is written out (Aumasson and Bernstein, 2012)."""
 import ipaddress
 import struct
@@ -78,8 +79,19 @@ def mad(source, destination, label, back):
     return struct.pack(">HHHH", 0, label, 0, 0) + (common + vendor + data).ljust(256, b"\0")
 
 
+def datagram(source, destination, label, back, size):
+    key = bytes(range(16))
+    source, destination = ipaddress.ip_address(source).packed, ipaddress.ip_address(destination).packed
+    gid = lambda address: address if len(address) == 16 else bytes(10) + b"\xff\xff" + address
+    head = struct.pack(">4sBBHQIIIIQI", b"WEFT", 1, 1, back, 0x1122334455667788, 9, 17, 3, 0x01020304, 123456789, 0)
+    envelope = source.ljust(16, b"\0") + destination.ljust(16, b"\0") + struct.pack(">H", label)
+    payload = head + siphash(key, head + envelope) + gid(source) + gid(destination) + struct.pack(">H", label)
+    return payload.ljust(size, b"\0")
+
+
 if __name__ == "__main__":
     assert siphash(bytes(range(16)), bytes(range(15))) == bytes.fromhex("e545be4961ca29a1"), "SipHash paper, appendix A"
     print(probe("10.0.0.1", "10.0.0.2", 128).hex())
     print(probe("fd00::1", "fd00::2", 128).hex())
     print(mad("fe80::2:c903:0:1", "fe80::2:c903:0:2", 0x12, 0x21).hex())
+    print(datagram("10.0.0.1", "10.0.0.2", 50001, 50002, 88).hex())

@@ -83,6 +83,15 @@ TEST(Responder, AParticipantThatNamesAnotherSourceGetsNothingSentThere) {
   EXPECT_FALSE(take(responder, frame_of({})).empty());
 }
 
+TEST(Responder, WhoNamesAStreamThatIsKnownFromAnotherAddressIsForeignToo) {
+  Responder responder(kNic, kSecrets, kNics);
+  EXPECT_FALSE(take(responder, frame_of({})).empty());
+  EXPECT_TRUE(take(responder, frame_of({.sequence = 1, .from = *IpAddress::parse("192.0.2.1")})).empty());
+  EXPECT_EQ(responder.rejects().foreign, 1u);
+  EXPECT_FALSE(take(responder, frame_of({.sequence = 1})).empty()) << "the number is still to come";
+  EXPECT_EQ(responder.received(BatchId(1)).at(0).packets, 2u);
+}
+
 /// A port into which some frames come once, and which takes so many answers.
 class FullPort : public PacketPort {
  public:

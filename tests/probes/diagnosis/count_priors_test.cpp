@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "probes/diagnosis/counts/count_state.hpp"
+#include "topology/model/clos.hpp"
 
 namespace weft::diagnosis {
 namespace {
@@ -20,6 +21,23 @@ TEST(CountPriors, OneMoreBadCableIsLikelierFromTheThirdOnHoweverManyAreBad) {
     }
   }
   EXPECT_EQ(log_odds_beside({.all = 32, .expected = 0.16, .of_cables = false}, 8), 0);
+}
+
+TEST(CountPriors, AFaultIsExpectedOnceWhetherItLosesPacketsSinglyOrInBursts) {
+  const Fabric fabric =
+      make_pod_clos({.pods = 10, .leaves = 5, .spines = 5, .cores = 25, .hosts_per_leaf = 5}).value();
+  CountProblem problem;
+  for (std::uint32_t c = 0; c < fabric.channel_count(); ++c) {
+    Suspect suspect;
+    suspect.channels = {ChannelId(c)};
+    problem.suspects.push_back(suspect);
+  }
+  const CountPriors priors = count_priors(fabric, problem, {});
+  const auto expected = [&](std::size_t kind) {
+    return priors.kinds[kind].expected + priors.kinds[kind + kSuspectKinds / 2].expected;
+  };
+  EXPECT_NEAR(expected(0), 1.1, 1e-6) << "between switches";
+  EXPECT_NEAR(expected(1), 0.5, 1e-6) << "at hosts";
 }
 
 }  // namespace

@@ -22,10 +22,10 @@ Verdict verdict_at(double probability, Cause cause) {
   return std::move(report).finish({}).diagnosis.links.front().verdict;
 }
 
-TEST(Naming, CountedPacketsNameFromNineInTenOnAndModelsOfNoiseAndCountersFromNineteenInTwenty) {
+TEST(Naming, CountedPacketsNameFromSevenInEightOnAndModelsOfNoiseAndCountersFromNineteenInTwenty) {
   for (const Cause cause : {Cause::loss, Cause::down, Cause::mtu, Cause::corruption}) {
-    EXPECT_EQ(verdict_at(0.89, cause), Verdict::unknown) << to_string(cause);
-    EXPECT_EQ(verdict_at(0.91, cause), verdict_of(cause, 0.01)) << to_string(cause);
+    EXPECT_EQ(verdict_at(0.86, cause), Verdict::unknown) << to_string(cause);
+    EXPECT_EQ(verdict_at(0.88, cause), verdict_of(cause, 0.01)) << to_string(cause);
   }
   for (const Cause cause : {Cause::delay, Cause::rate, Cause::congestion, Cause::counter}) {
     EXPECT_EQ(verdict_at(0.91, cause), Verdict::unknown) << to_string(cause);

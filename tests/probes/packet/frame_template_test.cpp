@@ -71,8 +71,9 @@ TEST(FrameTemplate, WritesByteForByteWhatTheEncoderWritesWhateverItWroteBefore) 
       }
       std::vector<std::byte> expected(kEthernetSize + sent.size);
       encode_probe_frame(sent.route, sent.header, sent.key, sent.size, expected);
+      Authenticator authenticator(sent.key);
       const auto frame =
-          one.write(sent.route, sent.header, sent.key, first_psn(sent.header, sent.key), sent.size);
+          one.write(sent.route, sent.header, authenticator, first_psn(sent.header, sent.key), sent.size);
       ASSERT_TRUE(std::ranges::equal(frame, expected)) << i << ": " << sent.size << " bytes";
     }
   }
@@ -85,8 +86,9 @@ TEST(FrameTemplate, GoesOverFromOneFamilyToTheOther) {
     const auto sent = random_sent(random, i % 2 == 0);
     std::vector<std::byte> expected(kEthernetSize + sent.size);
     encode_probe_frame(sent.route, sent.header, sent.key, sent.size, expected);
+    Authenticator authenticator(sent.key);
     const auto frame =
-        one.write(sent.route, sent.header, sent.key, first_psn(sent.header, sent.key), sent.size);
+        one.write(sent.route, sent.header, authenticator, first_psn(sent.header, sent.key), sent.size);
     ASSERT_TRUE(std::ranges::equal(frame, expected)) << i;
   }
 }

@@ -199,6 +199,85 @@ TEST(HashLearner, AGroupThatGrowsInMidLearningEndsItAndNothingStaysPredicted) {
   }
 }
 
+/// Flows of several sources, each of which comes in by a port of its own.
+class ByIngress {
+ public:
+  ByIngress(const HashOptions& options, std::uint64_t seed, std::uint32_t members)
+      : choice_(choice_of(options, seed, members)), random_(seed) {}
+
+  std::uint32_t choose(std::uint32_t source, std::uint32_t label) const {
+    FlowBits bits = of(source, label);
+    bits.add_ingress(PortId(100 + 7 * source));
+    return choice_(bits);
+  }
+  void learn(HashLearner& learner, std::uint32_t source) {
+    const auto label = static_cast<std::uint32_t>(0xC000 + random_() % 0x4000);
+    learner.learn(of(source, label), choose(source, label), source);
+  }
+  /// Of some labels of a source, those predicted; none may be wrong.
+  std::size_t predicted(const HashLearner& learner, std::uint32_t source) const {
+    std::size_t told = 0;
+    for (std::uint32_t label = 0xC000; label < 0xC400; ++label)
+      if (const auto member = learner.predict(of(source, label), source)) {
+        EXPECT_EQ(*member, choose(source, label)) << source << ", " << label;
+        ++told;
+      }
+    return told;
+  }
+
+ private:
+  static FlowBits of(std::uint32_t source, std::uint32_t label) {
+    return FlowBits::of(IpAddress(IpAddress::V4{10, 0, 1, static_cast<std::uint8_t>(1 + source)}), kDst,
+                        PathLabel(label));
+  }
+
+  Choice choice_;
+  std::mt19937_64 random_;
+};
+
+TEST(HashLearner, AHashedPortOfIngressIsLearnedWithAFewFlowsMoreOfEachPort) {
+  constexpr std::uint32_t kPorts = 8;
+  for (const auto family : {HashFamily::crc16, HashFamily::crc32, HashFamily::toeplitz})
+    for (const std::uint32_t members : {2U, 8U})
+      for (std::uint64_t seed = 1; seed <= draws(10u); ++seed) {
+        ByIngress flows({.family = family, .ingress_port = true}, seed, members);
+        HashLearner learner(members, kConfidence);
+        for (std::uint32_t i = 0; i < 300; ++i) flows.learn(learner, i % kPorts);
+        ASSERT_TRUE(learner.is_checked()) << static_cast<int>(family) << ", seed " << seed;
+        for (std::uint32_t port = 0; port < kPorts; ++port)
+          EXPECT_GT(flows.predicted(learner, port), 0x400U * 9 / 10) << members << ", seed " << seed;
+      }
+}
+
+TEST(HashLearner, WhatWasLearnedOfOnePortIsLearnedAnewWhenAnotherOneContradictsIt) {
+  for (std::uint64_t seed = 1; seed <= draws(20u); ++seed) {
+    ByIngress flows({.family = HashFamily::crc32, .ingress_port = true}, seed, 8);
+    HashLearner learner(8, kConfidence);
+    for (int i = 0; i < 100; ++i) flows.learn(learner, 0);
+    ASSERT_TRUE(learner.is_checked());
+    for (int i = 0; i < 60; ++i) flows.learn(learner, 1);
+    EXPECT_FALSE(learner.given_up()) << "seed " << seed;
+    for (const std::uint32_t port : {0U, 1U})
+      EXPECT_GT(flows.predicted(learner, port), 0x400U * 9 / 10) << port << ", seed " << seed;
+    EXPECT_EQ(flows.predicted(learner, 2), 0U) << "no flow came in there";
+  }
+}
+
+TEST(HashLearner, WithoutStructureFlowsOfSeveralPortsEndItToo) {
+  for (const std::uint32_t members : {2U, 4U, 8U, 32U})
+    for (std::uint64_t seed = 1; seed <= draws(20u); ++seed) {
+      const auto choice = structureless(seed, members);
+      HashLearner learner(members, kConfidence);
+      std::mt19937_64 random(seed);
+      std::size_t labels = 0;
+      for (; labels < 200 && !learner.given_up(); ++labels) {
+        const FlowBits one = flow(static_cast<std::uint32_t>(0xC000 + random() % 0x4000));
+        learner.learn(one, choice(one), static_cast<std::uint32_t>(labels % 4));
+      }
+      EXPECT_LE(labels, 60u + 4) << members << " members, seed " << seed;
+    }
+}
+
 TEST(HashLearner, OneContradictionTakesBackAllThatWasPredicted) {
   const auto choice = choice_of({HashFamily::crc16}, 4, 8);
   HashLearner learner(8, kConfidence);

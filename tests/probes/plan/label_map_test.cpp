@@ -107,6 +107,15 @@ TEST(LabelMap, WhatOnePairTaughtIsNotAskedAgainOfTheNext) {
   EXPECT_EQ(rig.told(rig.pair), kRoceLabels);
 }
 
+TEST(LabelMap, WhereThePortOfIngressIsHashedEachHostOfALeafTakesSomeFlowsMore) {
+  Rig rig({.seed = 3, .hash = {.family = routing::HashFamily::crc32, .ingress_port = true}});
+  const std::size_t first = rig.learn(rig.pair);
+  const NicPair other{rig.fabric.nics()[1], rig.fabric.nics().back()};
+  EXPECT_LT(rig.learn(other), first);
+  EXPECT_EQ(rig.told(other), kRoceLabels);
+  EXPECT_EQ(rig.told(rig.pair), kRoceLabels);
+}
+
 TEST(LabelMap, TwoGroupsOfOneSwitchAreLearnedApart) {
   Rig rig({.seed = 3, .hash = {routing::HashFamily::crc32}}, uneven());
   const auto nics = rig.fabric.nics();

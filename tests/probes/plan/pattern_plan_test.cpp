@@ -83,6 +83,32 @@ TEST(AllPairs, InARoundEveryNicSendsOnceAndReceivesOnceAndGetsNearlyAllOfItsLink
   }
 }
 
+TEST(RandomLabels, LetFlowsOfARoundCollideAndOfferNoChannelMoreThanItCarries) {
+  const Mapped mapped;
+  const auto rounds_by = [&](LabelChoice labels, std::uint64_t seed) {
+    return plan_pattern_rounds(mapped.fabric, mapped.learner, LoadPattern::all_pairs, 100, seed, labels);
+  };
+  const auto mean_share = [&](const std::vector<LoadRound>& rounds) {
+    double sum = 0, flows = 0;
+    for (const LoadRound& round : rounds)
+      for (const PlannedFlow& flow : round) {
+        sum += flow.rate / mapped.fabric.rate(*mapped.fabric.channel_from(flow.pair.src));
+        ++flows;
+      }
+    return sum / flows;
+  };
+  const auto random = rounds_by(LabelChoice::random, 1);
+  for (const LoadRound& round : random)
+    for (const auto& [channel, rate] : mapped.offered(round))
+      EXPECT_LE(rate / mapped.fabric.rate(channel), 1 + 1e-9);
+  // Two hosts of a leaf over four spines: of two flows by chance one in four meets the other on its way up,
+  // and as many on its way down.
+  EXPECT_LT(mean_share(random), 0.9);
+  EXPECT_GT(mean_share(rounds_by(LabelChoice::assigned, 1)), 0.97);
+  EXPECT_TRUE(random == rounds_by(LabelChoice::random, 1));
+  EXPECT_FALSE(random == rounds_by(LabelChoice::random, 2));
+}
+
 TEST(PatternPairs, LeaveOutWhoTakesNoPartAndAreNotAskedOfALargeFabric) {
   const Mapped mapped;
   const PortId out = mapped.fabric.nics()[2];

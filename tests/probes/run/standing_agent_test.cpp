@@ -58,8 +58,10 @@ class CountingLink final : public watch::AgentLink {
     asked_.release();
     return link_->next_word(limit);
   }
-  Result<void> tell(std::string_view text) override { return link_->tell(text); }
-  Result<void> tell_counters(std::string_view text) override { return link_->tell_counters(text); }
+  Result<void> send_text(std::string_view text) override { return link_->send_text(text); }
+  Result<void> report_counters(std::string_view text) override { return link_->report_counters(text); }
+  std::optional<std::string> next_label_request() override { return link_->next_label_request(); }
+  Result<void> answer_labels(std::string_view text) override { return link_->answer_labels(text); }
 
  private:
   std::unique_ptr<watch::AgentLink> link_;

@@ -82,11 +82,11 @@ TEST(StandingCounters, WhileTheBusIsAwayTheNewestOneWaitsAndOlderOnesAreDropped)
 TEST(StandingCounters, WhatWasToldIsToldAgainToAWatcherThatBegins) {
   Nics nics;
   StandingCounters counters(nics.reader(), kFast);
-  counters.tell_again();  // nothing was read yet, or it waits
+  counters.report_again();  // nothing was read yet, or it waits
   nics.wait_for_another();
   const auto first = counters.take();
   ASSERT_TRUE(first);
-  counters.tell_again();
+  counters.report_again();
   EXPECT_EQ(counters.take(), first);
   EXPECT_FALSE(counters.take());
 }

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 /// What a watcher told whoever listens.
-class Told : public WatchListener {
+class Reported : public WatchListener {
  public:
   void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) override {
     (followed ? read : written).push_back(stored.sequence);
@@ -127,13 +127,13 @@ class Rig {
   std::atomic<int> heard_hosts = 0;  // as of the last mapping
 
   /// The agent of this host, by its number, says that it is there.
-  void say_hello(std::size_t agent) {
+  void send_hello(std::size_t agent) {
     const auto text = watch::to_json_text(watch::AgentHello{.host = fabric.name_of(fabric.hosts()[agent]),
                                                             .version = "1",
                                                             .boot = 1,
                                                             .plan = {},
                                                             .interfaces = {}});
-    ASSERT_TRUE(agents[agent]->tell(text));
+    ASSERT_TRUE(agents[agent]->send_text(text));
   }
 
  private:
@@ -162,7 +162,7 @@ struct Watch {
   }
 
   Rig& rig;
-  Told told;
+  Reported told;
   watch::PlanVersion version;
   WatchLoop loop;
 };
@@ -320,11 +320,55 @@ TEST(WatchLoop, AnAgentOfAnotherProtocolIsNamedOnceAndToldNothing) {
   only.loop.turn();
   static_cast<void>(rig.assigned());
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(rig.agents[0]->tell(text));
+    ASSERT_TRUE(rig.agents[0]->send_text(text));
     only.loop.turn();
   }
   EXPECT_EQ(only.told.count("speaks protocol 2"), 1);
   EXPECT_FALSE(rig.assigned());
+}
+
+TEST(WatchLoop, NicsWhoseAgentsHaveAnotherEngineAreNotProbedAndMovedQueuePairsAreToldToTheOthers) {
+  Rig rig;
+  Watch only(rig);
+  only.run_until_planned();
+  const auto hosts = rig.fabric.hosts();
+  const auto say = [&](std::size_t agent, const char* engine, std::optional<std::uint32_t> qp,
+                       std::vector<std::string> troubles = {}) {
+    watch::AgentHello hello{.host = rig.fabric.name_of(hosts[agent]),
+                            .version = "1",
+                            .boot = 1,
+                            .plan = only.version,
+                            .interfaces = {},
+                            .troubles = std::move(troubles),
+                            .engine = engine};
+    const auto nic = rig.fabric.nics()[agent];
+    for (const datapath::RunNic& one : rig.place.nics)
+      if (qp && one.nic == nic)
+        hello.interfaces = {{"eth0", {one.address}, packet::UdPair{QpNum(*qp), packet::QueueKey(7)}}};
+    ASSERT_TRUE(rig.agents[agent]->send_text(watch::to_json_text(hello)));
+  };
+  const auto last = hosts.size() - 1;
+  for (std::size_t i = 0; i < last; ++i) say(i, "verbs", 100 + static_cast<std::uint32_t>(i));
+  say(last, "raw", {}, {"eth1: no such interface"});
+  only.run_for(15s);
+  EXPECT_EQ(only.told.count("pairs of NICs are not probed"), 1) << "of a plan once";
+  EXPECT_EQ(only.told.count(": eth1: no such interface"), 1);
+  EXPECT_EQ(only.told.count("plan 2: "), 1);
+  const auto pairs_told = [&] {
+    const auto told = rig.assigned();
+    return told ? told->pairs : packet::UdPairs();
+  };
+  say(0, "verbs", 100);  // of a plan before: it is assigned again
+  only.loop.turn();
+  const auto pairs = pairs_told();
+  EXPECT_EQ(pairs.size(), last - 1) << "of the NICs that it probes or that probe it, not of the raw one";
+  static_cast<void>(rig.assigned());
+  say(1, "verbs", 200);
+  only.loop.turn();
+  const auto moved = pairs_told();
+  ASSERT_EQ(moved.size(), pairs.size());
+  EXPECT_EQ(std::ranges::count(moved, QpNum(200), [](const auto& one) { return one.second.qp; }), 1);
+  EXPECT_EQ(only.told.count("plan 3: "), 0) << "no plan begins anew";
 }
 
 TEST(WatchLoop, PathsThatAreReadAreReadOnceAllAgentsCameOrTheTimeForItIsOver) {
@@ -336,10 +380,10 @@ TEST(WatchLoop, PathsThatAreReadAreReadOnceAllAgentsCameOrTheTimeForItIsOver) {
     };
     Watch only(rig);
     only.loop.turn();
-    for (std::size_t i = 0; i + 1 < rig.agents.size(); ++i) rig.say_hello(i);
+    for (std::size_t i = 0; i + 1 < rig.agents.size(); ++i) rig.send_hello(i);
     only.run_for(5s);
     EXPECT_EQ(rig.mappings, 0) << "one is missing";
-    if (all_come) rig.say_hello(rig.agents.size() - 1);
+    if (all_come) rig.send_hello(rig.agents.size() - 1);
     only.run_for(all_come ? 1s : 6s);
     only.run_until_planned();
     EXPECT_EQ(rig.mappings, 1);
@@ -352,9 +396,9 @@ TEST(WatchLoop, CountersAreOfTheHostWhoseSubjectTheyCameByWhetherItLeadsOrNot) {
   rig.addresses = plan_addresses(rig.fabric, IpFamily::v4).value().book;
   Watch leads(rig), follows(rig);
   for (int i = 0; i < 3; ++i) leads.loop.turn(), follows.loop.turn();
-  ASSERT_TRUE(rig.agents[1]->tell_counters("anything"));
-  ASSERT_TRUE(rig.bus.agent("nobody")->tell_counters("a host that the fabric does not have"));
-  ASSERT_TRUE(rig.bus.agent("leaf1")->tell_counters("a switch has no agent"));
+  ASSERT_TRUE(rig.agents[1]->report_counters("anything"));
+  ASSERT_TRUE(rig.bus.agent("nobody")->report_counters("a host that the fabric does not have"));
+  ASSERT_TRUE(rig.bus.agent("leaf1")->report_counters("a switch has no agent"));
   const auto host = rig.fabric.hosts()[1];
   for (Watch* watch : {&leads, &follows}) {
     watch->loop.turn();
@@ -382,7 +426,7 @@ TEST(WatchLoop, AFabricFileThatChangedIsMappedAnewAndOldEventsOfNamesThatAreGone
   }
   const Fabric smaller = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 2}).value();
   WatchPlace place{smaller, rig.addresses, {}, {}, {}, {}};
-  Told told;
+  Reported told;
   WatchParts parts = rig.parts();
   int mappings = 0;
   parts.map = [&](const HeardHosts&, const std::stop_token&) -> Result<MappedPlan> {

@@ -96,6 +96,18 @@ TEST(AnswerCheck, HopsFlowsAndTransfersHaveTheirLimits) {
   expect_refused(flows, std::vector<datapath::FlowTally>{{.spec = 0, .packets = 1, .bytes = ~0ull}},
                  "bytes in 1 packets");
   expect_refused(flows, std::vector<datapath::FlowTally>{{.spec = 0, .of_sender = true}}, "not what");
+  const RttQuantiles rtt{Nanoseconds(5), Nanoseconds(9)};
+  const auto beside = [](datapath::TripTally trips) {
+    return std::vector<datapath::FlowTally>{{.spec = 0, .trips = trips}};
+  };
+  expect_refused(flows, beside({16, 16, rtt}), "nobody asked for");
+  flows.trips = datapath::TripProbes{BatchId(7), 40};
+  expect_refused(flows, beside({16, 16, rtt}), "nobody asked for");
+  flows.specs[0].back_label = PathLabel(1);
+  EXPECT_TRUE(check_answer(flows, beside({16, 16, rtt})));
+  expect_refused(flows, beside({16, 17, rtt}), "17 echoes of 16");
+  expect_refused(flows, beside({16, 0, rtt}), "without an echo");
+  expect_refused(flows, beside({16, 1, RttQuantiles{Nanoseconds(9), Nanoseconds(5)}}), "took longer");
   datapath::TransferRequest transfers{.peers = kPeers, .specs = {{0, PathLabel(1), PathLabel(1), 100}}};
   EXPECT_TRUE(check_answer(transfers, std::vector<datapath::TransferTally>{{0, 105, 100}}));
   expect_refused(transfers, std::vector<datapath::TransferTally>{{0, 99, 100}}, "100 packets delivered");

@@ -49,6 +49,45 @@ TEST(DryRun, CountsTheProbesThatTheSweepSends) {
   EXPECT_EQ(run.plan.switches.size(), 4u);
 }
 
+/// A sweep of simulated NICs whose devices stood in a pause for a second between two readings.
+NicCounterSteps counted_in(const SweepOptions& options) {
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 1}).value();
+  const AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
+  const auto open = run::simulated_engines(fabric, addresses.book, {}, 1);
+  Sweep sweep(fabric, addresses.book, options, RunId(1));
+  std::map<PortId, NicEngines> engines;
+  for (const PortId nic : fabric.nics())
+    engines.emplace(nic, open({fabric.name_of_nic(nic), nic}, {RunId(1), {}}, {}).value());
+  std::map<PortId, std::uint64_t> readings;
+  for (auto work = sweep.next_wave(); !work.empty(); work = sweep.next_wave())
+    for (const WorkItem& item : work) {
+      if (std::holds_alternative<CounterQuery>(item.work)) {
+        const auto count = ++readings[item.nic];
+        const TaskAnswer answer = std::vector<NicCounters>{
+            {"mlx5_0", 1, std::chrono::seconds(2 * count), {{"rx_prio3_pause_duration", count * 1'000'000}}}};
+        sweep.take(item, &answer);
+        continue;
+      }
+      const auto answer = do_work(engines.at(item.nic), item.work, {});
+      sweep.take(item, answer ? &*answer : nullptr);
+    }
+  EXPECT_EQ(sweep.nic_counters().size(), 2u);
+  return sweep.nic_counters().at(0);
+}
+
+TEST(SweepCounters, OfTheLoadAreReadBeforeItAndApartFromThoseOfTheRun) {
+  SweepOptions options{.load = LoadLevel::light};
+  options.nic_counters = true;
+  const auto loaded = counted_in(options);
+  EXPECT_EQ(loaded.grew("rx_prio3_pause_duration"), 2'000'000u);
+  EXPECT_EQ(loaded.load_window, std::chrono::seconds(2));
+  EXPECT_EQ(std::get<Advanced>(loaded.load_steps.at("rx_prio3_pause_duration")).by, 1'000'000u);
+  options.load = LoadLevel::none;
+  const auto idle = counted_in(options);
+  EXPECT_EQ(idle.grew("rx_prio3_pause_duration"), 1'000'000u);
+  EXPECT_EQ(idle.load_window, Nanoseconds(0));
+}
+
 TEST(DryRun, KeepsToTheRatesThatAreAsked) {
   const Planned run({.answers_per_second = 50, .probes_per_second = 200});
   const plan::StageSending& maps = run.stage("mapping paths");

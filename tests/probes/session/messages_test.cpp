@@ -52,6 +52,15 @@ std::vector<ToAgent> all_to_agent() {
                                   .depth = 16,
                                   .warm_up = std::chrono::milliseconds(20),
                                   .volume = Bytes(1 << 30)}}},
+      Task{TaskId(8), PortId(3), std::chrono::seconds(5),
+           datapath::FlowRequest{.run = RunId(5),
+                                 .batch = BatchId(6),
+                                 .peers = kPeers,
+                                 .specs = {{.peer = 1,
+                                            .label = PathLabel(50'000),
+                                            .rate = Bandwidth::gbit(4),
+                                            .back_label = PathLabel(50'001)}},
+                                 .trips = datapath::TripProbes{BatchId(7), 40}}},
       Task{TaskId(4), PortId(3), std::chrono::seconds(5), ReceivedQuery{BatchId(6)}},
       Task{TaskId(5), PortId(3), std::chrono::seconds(40),
            datapath::TransferRequest{RunId(5),
@@ -96,19 +105,22 @@ TaskResult ping_result() {
 
 TaskResult flow_result() {
   using std::chrono::microseconds;
-  return TaskResult{TaskId(3), std::nullopt,
-                    std::vector<datapath::FlowTally>{
-                        {0, 100, 409600, microseconds(500), microseconds(6)},
-                        {1, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, PathLabel(50000)},
-                        {2, 1, 4096, microseconds(5), microseconds(6), "it ended", false, PathLabel(50001)},
-                        {3, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, std::nullopt,
-                         datapath::FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
-                        {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, std::nullopt,
-                         std::nullopt, datapath::LabelChange{true, "by the drained state"}},
-                        {.spec = 5, .refused = "no memory may be locked"},
-                        {.spec = 6, .packets = 1, .started = microseconds(77)},
-                        {.spec = 7, .error = "it changed", .corrupted = true},
-                        {.spec = 8, .error = "the queue is full", .of_sender = true}}};
+  return TaskResult{
+      TaskId(3), std::nullopt,
+      std::vector<datapath::FlowTally>{
+          {0, 100, 409600, microseconds(500), microseconds(6)},
+          {1, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, PathLabel(50000)},
+          {2, 1, 4096, microseconds(5), microseconds(6), "it ended", false, PathLabel(50001)},
+          {3, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, std::nullopt,
+           datapath::FlowMeasure{9, 36'864, latencies({microseconds(5), microseconds(700)})}},
+          {4, 1, 4096, microseconds(5), microseconds(6), std::nullopt, false, std::nullopt, std::nullopt,
+           datapath::LabelChange{true, "by the drained state"}},
+          {.spec = 5, .refused = "no memory may be locked"},
+          {.spec = 6, .packets = 1, .started = microseconds(77)},
+          {.spec = 7, .error = "it changed", .corrupted = true},
+          {.spec = 9, .trips = datapath::TripTally{16, 0}},
+          {.spec = 10, .trips = datapath::TripTally{16, 15, RttQuantiles{microseconds(5), microseconds(9)}}},
+          {.spec = 8, .error = "the queue is full", .of_sender = true}}};
 }
 
 std::vector<ToCoordinator> all_to_coordinator() {

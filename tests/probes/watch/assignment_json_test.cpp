@@ -34,6 +34,24 @@ TEST(AssignmentJsonTest, ReadsBackTheSame) {
   EXPECT_EQ(*read, small_assignment());
 }
 
+TEST(AssignmentJsonTest, QueuePairsOfPeersAndAskersTravelAndAreNoOtherWork) {
+  auto made = small_assignment();
+  made.pairs = {{*IpAddress::parse("10.0.0.8"), {QpNum(17), packet::QueueKey(0x7FFFFFFF)}},
+                {*IpAddress::parse("fd00::9"), {QpNum(0xFFFFFF), packet::QueueKey(0)}}};
+  const auto read = read_assignment(to_json_text(made));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, made);
+  EXPECT_TRUE(same_work(*read, small_assignment()));
+  EXPECT_EQ(to_json_text(small_assignment()).find("qkey"), std::string::npos) << "raw probes have none";
+  const auto refused = [&](std::string_view text, std::string_view by) {
+    auto json = to_json_text(made);
+    json.replace(json.find(text), text.size(), by);
+    return !read_assignment(json);
+  };
+  EXPECT_TRUE(refused("\"qp\":[17,16777215]", "\"qp\":[17,16777216]"));
+  EXPECT_TRUE(refused("\"qp\":[17,16777215]", "\"qp\":[null,16777215]"));
+}
+
 TEST(AssignmentJsonTest, ALargePlanFitsAMessage) {
   auto large = small_assignment();
   large.nics.clear();
@@ -102,14 +120,34 @@ TEST(AssignmentJsonTest, WhatAgentsSayReadsBackTheSame) {
                          .boot = 0xFFFFFFFFFFFFFFFF,
                          .plan = PlanVersion(2),
                          .epoch = RunId(99),
-                         .interfaces = {{"eth0", {*IpAddress::parse("10.0.0.1")}}},
-                         .troubles = {"eth1 is down"}};
+                         .interfaces = {{"eth0", {*IpAddress::parse("10.0.0.1")}},
+                                        {"eth1",
+                                         {*IpAddress::parse("10.0.1.1")},
+                                         packet::UdPair{QpNum(17), packet::QueueKey(3)}}},
+                         .troubles = {"eth1 is down"},
+                         .engine = "verbs"};
   const AgentBye bye{.host = "host1", .boot = 5, .reason = "it was told to stop", .planned = true};
   for (const AgentSpeech& speech : {AgentSpeech(hello), AgentSpeech(bye)}) {
     const auto read = read_speech(to_json_text(speech));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, speech);
   }
+}
+
+TEST(AssignmentJsonTest, WhatAnAgentSaysCannotSteerATerminalNorForgeALine) {
+  const std::string evil = "x\nweft: all healthy\n\x1b]0;owned\x07";
+  const std::string shown = R"(x\x0aweft: all healthy\x0a\x1b]0;owned\x07)";
+  const AgentHello hello{
+      .host = "host1", .version = evil, .interfaces = {{evil, {}}}, .troubles = {evil}, .protocol = 9};
+  const auto read = read_speech(to_json_text(AgentSpeech(hello)));
+  ASSERT_TRUE(read) << read.error().message;
+  const auto& heard = std::get<AgentHello>(*read);
+  EXPECT_EQ(heard.version, shown);
+  EXPECT_EQ(heard.interfaces[0].interface, shown);
+  EXPECT_EQ(heard.troubles, std::vector{shown});
+  const auto bye = read_speech(to_json_text(AgentSpeech(AgentBye{.host = "host1", .reason = evil})));
+  ASSERT_TRUE(bye) << bye.error().message;
+  EXPECT_EQ(std::get<AgentBye>(*bye).reason, shown);
 }
 
 TEST(AssignmentJsonTest, OtherTextsAreRefused) {

@@ -74,7 +74,7 @@ TEST(PathSums, MoveWhatWasOpenOnceItsWayIsKnown) {
   const auto lost = losses_of(bench.sums.sum(seconds(2), seconds(2)), bench.row(499));
   EXPECT_EQ(lost.open, 0u);
   EXPECT_EQ(lost.back, 1u);
-  // Told of one that nobody called open: nothing moves.
+  // Reported of one that nobody called open: nothing moves.
   Window third = Bench::window(2);
   third.nics[0].settled = {{498, LostWay::back}, {499, LostWay::there}};
   bench.take(third);

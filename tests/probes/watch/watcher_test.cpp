@@ -107,5 +107,27 @@ TEST(Watcher, TellsAnAgentNothingThatItHas) {
   EXPECT_EQ(run.tick(seconds(4)), 1u) << "it begins";
 }
 
+TEST(Watcher, AQueuePairThatMovedIsToldToWhoeverProbesItAndIsNoNewWork) {
+  Renewed run;
+  const auto before = run.has;
+  const PortId nic = run.watcher.plan()->nics.front().nic;
+  const packet::UdPair pair{QpNum(17), packet::QueueKey(3)};
+  run.watcher.pairs_are({{nic, pair}});
+  const auto told = run.tick(seconds(1));
+  EXPECT_GT(told, 0u);
+  std::size_t who_know = 0;
+  for (const auto& [host, assignment] : run.has) {
+    EXPECT_TRUE(same_work(assignment, before.at(host)));
+    const auto is_it = [&](const auto& end) { return end.nic == nic; };
+    const bool is_met =
+        std::ranges::any_of(assignment.peers, is_it) || std::ranges::any_of(assignment.asked, is_it);
+    EXPECT_EQ(assignment.pairs.size(), is_met ? 1u : 0u) << host;
+    who_know += is_met ? 1 : 0;
+  }
+  EXPECT_EQ(told, who_know);
+  run.watcher.pairs_are({{nic, pair}, {PortId(9999), pair}});
+  EXPECT_EQ(run.tick(seconds(2)), 0u) << "nothing moved";
+}
+
 }  // namespace
 }  // namespace weft::watch

@@ -83,7 +83,13 @@ DiagnosisDocument document_of_everything(const Fabric& fabric) {
       .lost = 3,
       .timings = {{"plan", std::chrono::milliseconds(1500)}},
       .nics = {
-          {"host1", "mlx5_0 port 1", CounterReport{"mlx5_0", 1, std::chrono::seconds(3), {{"a_b", 2}}}},
+          {"host1", "mlx5_0 port 1",
+           CounterReport{"mlx5_0",
+                         1,
+                         std::chrono::seconds(3),
+                         {{"a_b", 2}},
+                         std::chrono::seconds(1),
+                         {{"rx_prio3_pause_duration", 7}}}},
           {"host2", std::nullopt, std::nullopt,
            DelayReport{RttQuantiles{std::chrono::microseconds(5), std::chrono::microseconds(9)}, std::nullopt,
                        RttQuantiles{std::chrono::microseconds(50), std::chrono::microseconds(90)}, true}}}};
@@ -165,7 +171,8 @@ TEST(DiagnosisJson, HasTheContractsShape) {
   EXPECT_EQ(document["coverage"]["cut_short"], "the bus is lost");
   EXPECT_EQ(document["timings"]["plan"], 1.5);
   EXPECT_EQ(document["nics"][0], json::parse(R"({"nic":"host1","uses":"mlx5_0 port 1",
-      "counters":{"device":"mlx5_0","port":1,"seconds":3.0,"grew":{"a_b":2}}})"));
+      "counters":{"device":"mlx5_0","port":1,"seconds":3.0,"grew":{"a_b":2},
+      "load":{"seconds":1.0,"paused":{"rx_prio3_pause_duration":7}}}})"));
 }
 
 TEST(DiagnosisJson, SaysWhatTheLoadMovedWithHistogramsThatMerge) {
@@ -190,6 +197,44 @@ TEST(DiagnosisJson, SaysWhatTheLoadMovedWithHistogramsThatMerge) {
   EXPECT_NEAR(flows["latency_us"]["p99"].get<double>(), 100, 7);
   EXPECT_EQ(flows["receivers"][0]["slowest"], "host1");
   EXPECT_NEAR(flows["receivers"][0]["slowest_share"].get<double>(), 0.4, 1e-9);
+}
+
+TEST(DiagnosisJson, SaysWhatRoundTripsTakeBesideTheLoadAndWhereTheyWait) {
+  const auto fabric = two_by_two();
+  PathTable paths;
+  LoadedTrip trip{.round = 2,
+                  .pair = {*fabric.find_nic("host1"), *fabric.find_nic("host2"), PathLabel(50'000)},
+                  .back_label = PathLabel(50'001),
+                  .path = paths.only(paths.intern(channels(fabric, {"host1->leaf1", "leaf1->spine1"}))),
+                  .size = Bytes(128),
+                  .sent = 16,
+                  .answered = 9};
+  trip.loaded = RttQuantiles{std::chrono::microseconds(50), std::chrono::microseconds(70)};
+  const ChannelQueue queue{channels(fabric, {"leaf1->spine1"}), std::chrono::microseconds(40),
+                           Nanoseconds(500), 1};
+  auto document = document_of_everything(fabric);
+  document.queueing = queueing_report(fabric, paths, {&trip, 1}, {&queue, 1});
+  const auto text = diagnosis_json(document);
+  expect_matches_schema(text, "diagnosis");
+  const auto queueing = json::parse(text)["queueing"];
+  EXPECT_EQ(queueing["trips"][0]["path"], json({"host1->leaf1", "leaf1->spine1"}));
+  EXPECT_EQ(queueing["trips"][0]["back"], json::array()) << "not known";
+  EXPECT_EQ(queueing["trips"][0]["rtt_us"]["p99"], 70);
+  EXPECT_FALSE(queueing["trips"][0].contains("idle_us"));
+  EXPECT_EQ(queueing["channels"][0]["channels"], json({"leaf1->spine1"}));
+  EXPECT_EQ(queueing["channels"][0]["wait_us"], 40);
+  EXPECT_TRUE(parse_diagnosis(text, "d.json"));
+}
+
+TEST(DiagnosisJson, OfMoreTripsThanADocumentHoldsTheFirstAreToldAndTheRestCounted) {
+  const auto fabric = two_by_two();
+  PathTable paths;
+  const LoadedTrip trip{.pair = {*fabric.find_nic("host1"), *fabric.find_nic("host2"), PathLabel(1)},
+                        .path = paths.only(paths.intern(channels(fabric, {"host1->leaf1"})))};
+  const std::vector<LoadedTrip> all(5'003, trip);
+  const auto report = queueing_report(fabric, paths, all, {});
+  EXPECT_EQ(report.trips.size(), 5'000U);
+  EXPECT_EQ(report.left_out, 3U);
 }
 
 TEST(DiagnosisJson, AnEmptyDiagnosisIsADocumentToo) {

@@ -15,7 +15,9 @@ namespace {
 // A guest is ready in 3 to 12 s; emulated beside a build that takes all processors, in a minute.
 constexpr std::chrono::minutes kMaxBoot{3};
 constexpr std::chrono::milliseconds kPoll{100};
-constexpr int kGuestMegabytes = 256;
+/// Half of what the image leaves of it is the guest's file system: the image (57 MB), and a second weft
+/// beside its own.
+constexpr int kGuestMegabytes = 384;
 
 std::filesystem::path image_of(const Lab& lab) { return lab.settings().guest_image; }
 

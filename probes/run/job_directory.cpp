@@ -1,0 +1,108 @@
+#include "probes/run/job_directory.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "balancer/steer/process_qps.hpp"
+#include "topology/base/outside_text.hpp"
+#include "topology/os/file_descriptor.hpp"
+#include "topology/os/private_file.hpp"
+
+namespace weft::run {
+namespace {
+
+constexpr std::size_t kMaxFiles = 1024;  // a host has 8 to 16 processes of a job
+/// Any user may write a file of a process: what one claims leaves room for lists above it.
+constexpr std::uint64_t kMaxClaim = steer::kMaxGeneration / 2;
+
+/// An ordinary file and whose it is. Absent: it is none, or gone. Error: permission.
+struct OpenFile {
+  os::FileDescriptor file;
+  struct stat about {};
+};
+Result<std::optional<OpenFile>> open_file(const std::string& path) {
+  OpenFile opened{os::FileDescriptor(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))};
+  if (!opened.file && errno == EACCES)
+    return fail(ErrorKind::permission, "{} cannot be read, which may tell of a newer list of labels",
+                outside_text(path));
+  if (!opened.file || fstat(opened.file.get(), &opened.about) != 0 || !S_ISREG(opened.about.st_mode))
+    return std::optional<OpenFile>();
+  return std::optional(std::move(opened));
+}
+
+std::vector<std::byte> read_at(const OpenFile& file, std::size_t most, std::size_t at) {
+  std::vector<std::byte> bytes(most);
+  const auto size = pread(file.file.get(), bytes.data(), most, static_cast<off_t>(at));
+  bytes.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return bytes;
+}
+
+/// As processes take it: of root, or of their user; a directory may be of another who runs jobs there.
+Result<std::uint64_t> generation_in_labels(const std::string& directory) {
+  WEFT_TRY(const auto labels, open_file(directory + "/labels"));
+  struct stat place {};
+  if (!labels || stat(directory.c_str(), &place) != 0) return 0;
+  const auto owner = labels->about.st_uid;
+  if (owner != 0 && owner != geteuid() && owner != place.st_uid) return 0;
+  return steer::peek_generation(read_at(*labels, steer::kLabelHeader, 0)).value_or(0);
+}
+
+Result<std::uint64_t> generation_in_process(const std::string& path) {
+  struct stat about {};
+  // Processes of others take no list of this user, unless it is root.
+  if (lstat(path.c_str(), &about) != 0 || (geteuid() != 0 && about.st_uid != geteuid())) return 0;
+  WEFT_TRY(const auto file, open_file(path));
+  if (!file) return 0;
+  std::uint64_t newest = 0;
+  const auto note = [&](std::uint64_t claimed) {
+    if (claimed <= kMaxClaim) newest = std::max(newest, claimed);
+  };
+  if (const auto process = steer::decode_qps(read_at(*file, steer::kLabelsAt, 0))) note(process->generation);
+  note(steer::peek_generation(read_at(*file, steer::kLabelHeader, steer::kLabelsAt)).value_or(0));
+  return newest;
+}
+
+}  // namespace
+
+Result<std::vector<std::filesystem::path>> process_files(const std::string& place, bool is_asked) {
+  std::error_code error;
+  if (!is_asked && !std::filesystem::exists(place, error)) return std::vector<std::filesystem::path>();
+  if (!std::filesystem::is_directory(place, error)) return std::vector<std::filesystem::path>{place};
+  std::vector<std::filesystem::path> found;
+  for (auto entry = std::filesystem::directory_iterator(place, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() != ".qps") continue;
+    if (found.size() == kMaxFiles)
+      return fail(ErrorKind::invalid_input, "{}: more than {} files of processes", outside_text(place),
+                  kMaxFiles);
+    found.push_back(entry->path());
+  }
+  if (error) return fail(ErrorKind::permission, "{}: {}", outside_text(place), error.message());
+  std::ranges::sort(found);
+  return found;
+}
+
+Result<std::uint64_t> newest_list(const std::string& directory) {
+  WEFT_TRY(auto newest, generation_in_labels(directory));
+  WEFT_TRY(const auto paths, process_files(directory, false));
+  for (const auto& path : paths) {
+    WEFT_TRY(const auto in_process, generation_in_process(path));
+    newest = std::max(newest, in_process);
+  }
+  return newest;
+}
+
+Result<void> write_labels(const std::string& directory, const steer::LabelList& list) {
+  WEFT_TRY(const auto bytes, steer::encode_labels(list));
+  // Of root, for a job of another user: it is no secret.
+  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return os::write_whole_file(directory + "/labels", content, os::kReadByAll, os::Existing::replaced);
+}
+
+}  // namespace weft::run

@@ -1,0 +1,74 @@
+// The page of `weft compare run --html`, as a browser shows it: offline, light and dark, on a screen and on
+// paper.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/places.hpp"
+#include "tests/support/browser.hpp"
+#include "tests/support/scratch_file.hpp"
+#include "topology/os/run_program.hpp"
+#include "topology/os/scratch_directory.hpp"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kNameToBeWaryOf = "b<script>document.title='run'</script>";
+
+class ComparePage : public ::testing::Test {
+ protected:
+  static constexpr std::string_view kLight = "rgb(255, 255, 255)";
+
+  os::ScratchDirectory directory_ = os::ScratchDirectory::make().value();
+  std::string file_ = directory_.path() / "compared.html";
+  std::unique_ptr<Browser> browser_;
+
+  void make() {
+    const ScratchFile a("fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 100G}\n");
+    const ScratchFile b(fmt::format(
+        "fabric: \"{}\"\nclos: {{leaves: 2, spines: 1, hosts_per_leaf: 2, link: 100G}}\n", kNameToBeWaryOf));
+    // The program itself: it runs itself for each sweep.
+    const auto said = os::run_program(
+        {"sh", "-c",
+         fmt::format(
+             "{}/weft compare run --simulate {} {} --blocks 3 --each load=full --html {}; test $? = 1",
+             WEFT_BINARY_DIR, a.path(), b.path(), file_)},
+        "", std::chrono::seconds(60));
+    ASSERT_TRUE(said) << said.error().message;
+    auto browser = Browser::start();
+    ASSERT_TRUE(browser) << browser.error().message;
+    browser_ = std::move(*browser);
+    ASSERT_TRUE(browser_->open("file://" + file_));
+    ASSERT_TRUE(browser_->waits_for("return document.readyState === 'complete'"));
+  }
+  nlohmann::json is(const std::string& what) { return browser_->script("return " + what); }
+};
+
+TEST_F(ComparePage, IsShownOfflineInLightAndDarkAndOnPaper) {
+  if (!Browser::is_there()) GTEST_SKIP() << "chromium and chromium-driver are not installed";
+  make();
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_EQ(is("document.title"), "weft compare: differs");
+  EXPECT_EQ(is("document.images.length + document.scripts.length"), 0);
+  EXPECT_EQ(is("performance.getEntriesByType('resource').length"), 0) << "nothing is fetched";
+  EXPECT_GT(is("document.querySelector('svg').getBoundingClientRect().width").get<double>(), 500)
+      << "the policy has the hash of the style";
+  EXPECT_EQ(is("document.documentElement.scrollWidth <= innerWidth"), true);
+
+  EXPECT_EQ(is("getComputedStyle(document.body).backgroundColor"), kLight);
+  ASSERT_TRUE(browser_->show_as("", "dark"));
+  EXPECT_NE(is("getComputedStyle(document.body).backgroundColor"), kLight);
+  EXPECT_EQ(is("getComputedStyle(document.querySelector('.drawing')).backgroundColor"), kLight)
+      << "what is drawn has the colours of light paper";
+
+  const std::string hidden =
+      "[...document.querySelectorAll('details table')].filter(t => "
+      "!t.checkVisibility({contentVisibilityAuto: true})).length";
+  ASSERT_TRUE(browser_->show_as("screen"));
+  EXPECT_GT(is(hidden), 0) << "tables of the charts are folded away";
+  ASSERT_TRUE(browser_->show_as("print"));
+  EXPECT_EQ(is(hidden), 0) << "nobody can unfold them on paper";
+  EXPECT_EQ(browser_->console(), "");
+}
+
+}  // namespace
+}  // namespace weft::cli
