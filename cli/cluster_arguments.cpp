@@ -5,6 +5,7 @@
 
 #include "balancer/demand/collectives.hpp"
 #include "cli/exit_status.hpp"
+#include "collectors/bus/bus_file.hpp"
 #include "topology/base/host_list.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/model/fabric.hpp"
@@ -62,6 +63,11 @@ Result<std::optional<run::BusPlace>> read_bus_place(const po::variables_map& val
   return *address;
 }
 
+/// What is asked of agents that are started, and of those that stand cannot be.
+const std::vector<std::string> kOfStarted{
+    "launcher", "fan-out",       "server",        "listen",    "agent-program", "engine",         "dpdk-args",
+    "exchange", "traffic-class", "service-level", "gid-index", "memory",        "probe-transport"};
+
 }  // namespace
 
 void add_launch_options(po::options_description& options) {
@@ -97,6 +103,38 @@ Result<run::ClusterOptions> read_launch_options(const po::variables_map& values)
   WEFT_TRY(const bool tree, read_fan_out(values));
   WEFT_TRY(auto bus, read_bus_place(values));
   return run::ClusterOptions{launcher, text_option(values, "agent-program"), std::move(bus), gather, tree};
+}
+
+void add_standing_agents_option(OptionParser& parser) {
+  parser.options(Group::cluster)
+      .add_options()("credential", po::value<std::string>()->value_name("FILE"),
+                     "of a watcher or an operator (weft bus init): by the agents that stand on the hosts, "
+                     "starting none");
+  parser.either({"credential"}, kOfStarted);
+}
+
+Result<run::ClusterOptions> read_agents_of(const po::variables_map& values, const Fabric& fabric) {
+  WEFT_TRY(auto options, read_launch_options(values));
+  const auto path = text_option(values, "credential");
+  if (!path) return options;
+  for (const std::string& other : kOfStarted)
+    if (values.count(other) && !values[other].defaulted())
+      return fail(ErrorKind::usage,
+                  "--{}: with --credential no agent is started, and those that stand have what they were "
+                  "started with",
+                  other);
+  WEFT_TRY(const auto file, bus::read_bus_file(*path));
+  if (file.fabric != fabric.name())
+    return fail(ErrorKind::usage, "--credential {}: it is of fabric {}, and this is {}", *path, file.fabric,
+                fabric.name());
+  if (!file.runs)
+    return fail(
+        ErrorKind::usage,
+        "--credential {}: it is a host's; expected that of a watcher or an operator (weft bus add DIR "
+        "--operators 1)",
+        *path);
+  options.bus = run::StandingAgents{file.address_for_runs(), run::sweep_run(fabric.name())};
+  return options;
 }
 
 Result<files::FabricFile> read_live_fabric(const std::string& path) {

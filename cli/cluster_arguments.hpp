@@ -19,6 +19,13 @@ void add_launch_options(po::options_description& options);
 /// Error: usage, naming the option.
 Result<run::ClusterOptions> read_launch_options(const po::variables_map& values);
 
+/// --credential of a command that can do with the agents that stand; it goes without what is asked of agents
+/// that are started.
+void add_standing_agents_option(OptionParser& parser);
+/// The same, where --credential may be given: then the agents that stand in this fabric, and no launcher.
+/// Errors: usage; those of read_bus_file.
+Result<run::ClusterOptions> read_agents_of(const po::variables_map& values, const Fabric& fabric);
+
 /// A RoCE fabric with addresses, or an InfiniBand one, whose NICs the subnet tells; an Error says what is
 /// missing.
 Result<files::FabricFile> read_live_fabric(const std::string& path);

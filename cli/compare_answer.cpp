@@ -6,6 +6,7 @@
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
 #include "collectors/report/comparison_html.hpp"
+#include "collectors/web/report_page.hpp"
 #include "topology/files/file_text.hpp"
 
 namespace weft::cli {
@@ -61,7 +62,8 @@ Result<int> answer_comparison(const po::variables_map& values, const report::Com
   WEFT_TRY(const auto format, read_output_format(values));
   print(runs, format);
   if (const auto file = text_option(values, "html"))
-    WEFT_TRY_VOID(files::write_text_file(*file, report::comparison_html(runs, stamp_now())));
+    WEFT_TRY_VOID(
+        files::write_text_file(*file, report::comparison_html(runs, stamp_now(), web::saving_script())));
   return exit_status(runs.comparison.decision());
 }
 

@@ -8,6 +8,7 @@
 #include "cli/words.hpp"
 #include "probes/run/label_delivery.hpp"
 #include "topology/base/result.hpp"
+#include "topology/files/json_text.hpp"
 
 namespace weft::cli {
 
@@ -31,9 +32,18 @@ OptionParser nccl_hang_options();
 /// /dev/shm/weft-nccl-UID.
 std::string nccl_directory(const po::variables_map& values, const char* option);
 
+/// Of which `weft nccl steer` tells what became of its labels.
+struct SteeredJob {
+  std::string fabric;
+  std::string name;  // empty: any job of the directory
+  bool json = false;
+};
+/// `weft.steered/1`, without what became of the labels.
+files::DocumentTree steered_document(const SteeredJob& job);
+
 /// `weft nccl steer --credential FILE`: each of these lists to its host, by way of its standing agent. Prints
 /// what became of each. Errors: those of the credential and the bus; absent (a host has not taken its list).
-Result<void> send_labels(const std::string& credential, const std::string& fabric,
+Result<void> send_labels(const std::string& credential, const SteeredJob& job,
                          const run::LabelsOfHosts& labels);
 
 }  // namespace weft::cli

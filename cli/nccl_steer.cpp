@@ -188,11 +188,20 @@ Result<Phases> without_blacklisted(const Fabric& fabric, const Phases& phases, c
 }
 
 /// To the processes of this host; they pass over the pairs of others.
-Result<void> write_here(const std::string& directory, const PairsOfHosts& pairs, steer::LabelList list) {
+Result<void> write_here(const std::string& directory, const SteeredJob& job, const PairsOfHosts& pairs,
+                        steer::LabelList list) {
   for (const auto& [host, of_host] : pairs) std::ranges::copy(of_host, std::back_inserter(list.pairs));
   WEFT_TRY(list.generation, next_generation(directory));
   mkdir(directory.c_str(), S_IRWXU);  // where it is not there
   WEFT_TRY_VOID(run::write_labels(directory, list));
+  if (job.json) {
+    auto document = steered_document(job);
+    document["directory"] = directory;
+    document["list"] = list.generation;
+    document["pairs"] = list.pairs.size();
+    fmt::print("{}\n", files::document_line(document));
+    return {};
+  }
   print_wrapped(fmt::format("{} pairs of NICs have their labels in {}: list {}{}", list.pairs.size(),
                             outside_text(directory), list.generation,
                             list.job.empty() ? "" : ", of job " + outside_text(list.job)));
@@ -200,6 +209,7 @@ Result<void> write_here(const std::string& directory, const PairsOfHosts& pairs,
 }
 
 Result<void> steer_job(const po::variables_map& values) {
+  WEFT_TRY(const bool json, wants_json(values));
   const auto path = text_option(values, "assignment");
   const auto fabric_path = text_option(values, "fabric");
   if (!path) return fail(ErrorKind::usage, "which assignment? expected a file of weft balance -o json");
@@ -222,15 +232,16 @@ Result<void> steer_job(const po::variables_map& values) {
   }
   WEFT_TRY(auto pairs, make_pairs(file, paths ? &*paths : nullptr, phases));
   const steer::LabelList empty{.pairs = {}, .written = os::wall_now(), .job = job_of(values)};
+  const SteeredJob job{.fabric = file.fabric.name(), .name = empty.job, .json = json};
   if (const auto credential = text_option(values, "credential")) {
     if (values.count("dir"))
       return fail(ErrorKind::usage,
                   "--dir is of this host: with --credential the agents know their directories");
     run::LabelsOfHosts labels;
     for (auto& [host, of_host] : pairs) labels.emplace(host, empty).first->second.pairs = std::move(of_host);
-    return send_labels(*credential, file.fabric.name(), labels);
+    return send_labels(*credential, job, labels);
   }
-  return write_here(nccl_directory(values, "dir"), pairs, empty);
+  return write_here(nccl_directory(values, "dir"), job, pairs, empty);
 }
 
 }  // namespace
@@ -238,13 +249,11 @@ Result<void> steer_job(const po::variables_map& values) {
 OptionParser nccl_steer_options() {
   OptionParser parser(
       "weft nccl steer ASSIGNMENT.json --fabric FABRIC.yaml [--blacklist FILE --paths MAP] [--dir DIR | "
-      "--credential FILE]",
-      "Gives the labels of an assignment of `weft balance` to a job's processes on this "
-      "host: those that start "
-      "take them, and the\nqueue pairs of those that run move while they live. Run it as the "
-      "job's user or as root; or once for all hosts\nwith an operator's credential: their standing agents "
-      "take "
-      "the labels.",
+      "--credential FILE] [-o table|json]",
+      "Gives the labels of an assignment of `weft balance` to a job's processes on this host: those that "
+      "start take them, and the\nqueue pairs of those that run move while they live. Run it as the job's "
+      "user or as root; or once for all hosts\nwith an operator's credential: their standing agents take the "
+      "labels.",
       "  weft balance --fabric fabric.yaml --flows job.jsonl --paths map.json -o json > now.json &&\\\n"
       "      weft nccl steer now.json --fabric fabric.yaml --dir $PWD/job\n"
       "  weft nccl steer now.json --fabric fabric.yaml --job 4711 --credential operator.json\n");
@@ -262,6 +271,7 @@ OptionParser nccl_steer_options() {
       "job", po::value<std::string>()->value_name("ID"),
       "the job whose processes alone take them; without: WEFT_NCCL_JOB, SLURM_JOB_ID, PBS_JOBID or "
       "LSB_JOBID, else any");
+  add_output_option(parser.options(Group::output));
   parser.positional("assignment", 1);
   parser.command_line_only({"assignment", "credential"});  // a file may have a watcher's, for other commands
   return parser;

@@ -45,6 +45,7 @@ constexpr const char* kExamples =
     "  weft sweep --fabric cluster.yaml         # every host, agents by ssh\n"
     "  weft sweep --fabric cluster.yaml --hosts 'gpu[001-064],gpu100' --load light\n"
     "  weft sweep --fabric cluster.yaml --job   # in an allocation of Slurm: its hosts, by srun\n"
+    "  weft sweep --fabric cluster.yaml --credential operator.json   # by the agents that stand\n"
     "  weft sweep --fabric cluster.yaml --dry-run\n"
     "  weft sweep --lab                         # the lab named 'default'\n"
     "  weft sweep --lab=mine --load none -o json\n"
@@ -226,6 +227,9 @@ int sweep_lab(const po::variables_map& values, session::SweepOptions options) {
 
 /// How agents would be started on a cluster, and where they would reach this machine.
 std::string agents_in_words(const po::variables_map& values, const run::Cluster& cluster) {
+  if (const auto* standing = std::get_if<run::StandingAgents>(&cluster.bus))
+    return fmt::format("those that stand on {} hosts, by the server {}", cluster.site.hosts.size(),
+                       standing->bus.url);
   const auto back = text_option(values, "server")
                         .value_or(text_option(values, "listen")
                                       .value_or("this machine's address on the way to them, any free port"));
@@ -252,7 +256,7 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
     return report({ErrorKind::usage, "a sweep needs two hosts at least: probes go from one to another"});
   const auto limit = read_time_limit(values);
   if (!limit) return report(limit.error());
-  auto launch = read_launch_options(values);
+  auto launch = read_agents_of(values, file.fabric);
   if (!launch) return report(launch.error());
   // Nobody is to be reached: no way to the hosts is looked for.
   if (dry_run_was_asked(values) && !launch->bus) launch->bus = run::ListenAddress{};
@@ -298,6 +302,8 @@ Result<void> check_place(const po::variables_map& values) {
   if (values.count("hosts") && !fabric)
     return fail(ErrorKind::usage,
                 "--hosts needs --fabric FABRIC.yaml: which cables join these hosts, and their addresses");
+  if (lab && values.count("credential"))
+    return fail(ErrorKind::usage, "--credential is of a live fabric: the agents of a lab are started");
   if (!lab && !fabric)
     return fail(ErrorKind::usage,
                 "nothing to sweep: give --fabric FABRIC.yaml or --lab=NAME\ntry: weft sweep --help");
@@ -319,6 +325,9 @@ int sweep_place(const po::variables_map& values, const session::SweepOptions& op
   if (infiniband && (values.count("counters") || values.count("prometheus")))
     return report({ErrorKind::usage,
                    "--counters and --prometheus are for RoCE: on InfiniBand a sweep asks the ports itself"});
+  if (infiniband && values.count("credential"))
+    return report({ErrorKind::not_supported,
+                   "--credential: agents of InfiniBand are started for each sweep: leave it out"});
   if (file && infiniband) return sweep_infiniband_fabric(values, options, **file);
   if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
   if (file) return sweep_cluster(values, options, **file);
@@ -363,10 +372,11 @@ OptionParser sweep_options() {
   add_timeout_option(parser.options(Group::how_much));
   add_flow_options(parser.options(Group::rdma));
   add_launch_options(parser.options(Group::cluster));
+  add_standing_agents_option(parser);
   add_subnet_options(parser.options(Group::infiniband));
   add_agent_options(parser.options(Group::rdma));
   add_answer_options(parser.options(Group::output));
-  parser.either({"lab"}, {"fabric", "hosts", "job"});
+  parser.either({"lab"}, {"fabric", "hosts", "job", "credential"});
   return parser;
 }
 

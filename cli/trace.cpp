@@ -179,8 +179,9 @@ int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& w
   if (words.audit.queue_pairs > 0)
     return report({ErrorKind::usage,
                    "--audit: on InfiniBand who connects chooses the LID, and no device a label of its own"});
-  if (words.engine || !words.dpdk_args.empty())
-    return report({ErrorKind::usage, "--engine and --dpdk-args: on InfiniBand tables tell the paths"});
+  if (words.engine || !words.dpdk_args.empty() || values.count("credential"))
+    return report(
+        {ErrorKind::usage, "--engine, --dpdk-args, --credential: on InfiniBand tables tell the paths"});
   const bool simulated = values.count("simulate") != 0;
   const bool names_adapter = !values["device"].as<std::string>().empty();
   if (!simulated && names_adapter) return trace_subnet(values, words, file.fabric);
@@ -222,6 +223,8 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const bool simulated = values.count("simulate") != 0;
   if (const auto sent = refuse_engine_of_nothing(words, path, file->addresses.empty()); !sent)
     return report(sent.error());
+  if (values.count("credential") && (simulated || file->addresses.empty()))
+    return report({ErrorKind::usage, "--credential is of a live fabric: in a simulation nothing is sent"});
   if (!simulated && !file->addresses.empty()) {
     if (!values["hash"].defaulted())
       return report({ErrorKind::usage, "--hash is of a simulation: add --simulate"});
@@ -274,12 +277,13 @@ OptionParser trace_options() {
   add_timeout_option(parser.options(Group::how_much));
   add_exchange_option(parser.options(Group::rdma));
   add_launch_options(parser.options(Group::cluster));
+  add_standing_agents_option(parser);
   add_subnet_options(parser.options(Group::infiniband));
   parser.positional("src", 1);
   parser.positional("dst", 1);
   add_rows_option(parser.options(Group::output));
   add_html_option(parser.options(Group::output));
-  parser.either({"lab"}, {"fabric", "simulate", "hash"});
+  parser.either({"lab"}, {"fabric", "simulate", "hash", "credential"});
   return parser;
 }
 
@@ -292,6 +296,8 @@ int trace_command(const Arguments& arguments) {
   if (!words) return report(words.error());
   if (!values->count("lab")) return trace_fabric(*values, *words);
   if (const auto none = refuse_subnet_options(*values); !none) return report(none.error());
+  if (values->count("credential"))
+    return report({ErrorKind::usage, "--credential is of a live fabric: the agents of a lab are started"});
   const auto lab = (*values)["lab"].as<std::string>();
   if (!(*values)["hash"].defaulted())
     return report({ErrorKind::usage, "--hash is of a simulation: a lab's routers hash by their kernel"});

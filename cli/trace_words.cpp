@@ -117,7 +117,10 @@ void choose_engine(run::AgentSite& site, const TraceWords& words) {
 
 Result<run::Cluster> cluster_to_trace(const po::variables_map& values, const TraceWords& words,
                                       const files::FabricFile& file, const std::vector<NodeId>& hosts) {
-  WEFT_TRY(const auto launch, read_launch_options(values));
+  if (words.audit.queue_pairs > 0 && values.count("credential"))
+    return fail(ErrorKind::usage,
+                "--audit connects queue pairs of agents that it starts: leave --credential out");
+  WEFT_TRY(const auto launch, read_agents_of(values, file.fabric));
   WEFT_TRY(auto cluster, cluster_of(launch, file, hosts));
   cluster.timing.limit = words.limit;
   cluster.site.agent_options.engine = run::EngineKind::automatic;

@@ -42,9 +42,9 @@ class ServedPage final : public WatchPage {
       history_.emplace(std::move(opened.database), fabric_);
     }
     if (wishes.blacklist) blacklist_.emplace(*wishes.blacklist, fabric_);
-    const auto metrics = [this, ledger = wishes.ledger, warnings = wishes.warnings] {
+    const auto metrics = [this, ledger = wishes.ledger, warnings = wishes.warnings](bool all) {
       const auto state = latest_.view().state;
-      return (state ? metrics::metrics_text(fabric_, *state) : std::string()) +
+      return (state ? metrics::metrics_text(fabric_, *state, {.all_channels = all}) : std::string()) +
              (warnings != nullptr ? metrics::metrics_text(fabric_, warnings->warnings()) : std::string()) +
              ledger_metrics(ledger, fabric_);
     };

@@ -65,6 +65,9 @@ JobFiles::JobFiles(std::string directory, const std::string& job)
     : directory_(std::move(directory)),
       job_(outside_text(job)),  // as lists have it
       own_path_(directory_ + "/" + process_stem() + ".qps") {
+  for_us_.path = own_path_;
+  told_.push_back({.path = directory_ + "/" + steer::labels_file("")});
+  if (!job_.empty()) told_.push_back({.path = directory_ + "/" + steer::labels_file(job_)});
   mkdir(directory_.c_str(), S_IRWXU);
   // Of this boot, pid namespace and pid: a process that is no more, or this one before exec.
   unlink(own_path_.c_str());
@@ -84,14 +87,13 @@ Result<steer::LabelList> JobFiles::read_list(const os::FileDescriptor& file, std
 }
 
 /// A bad one is read again each time: it may be half written.
-void JobFiles::look_at(Source& source, const os::FileDescriptor& file, std::size_t at,
-                       const std::string& path) {
+void JobFiles::look_at(Source& source, const os::FileDescriptor& file, std::size_t at) {
   auto header = file ? read_at(file, steer::kLabelHeader, at) : std::vector<std::byte>();
   const bool is_there = steer::peek_generation(header).has_value();
   if (is_there && source.list && header == source.header) return;
-  source = {};
+  source = {.path = std::move(source.path)};
   if (!is_there) return;
-  auto list = read_list(file, at, path);
+  auto list = read_list(file, at, source.path);
   if (list)
     source.list = std::move(*list);
   else
@@ -100,21 +102,30 @@ void JobFiles::look_at(Source& source, const os::FileDescriptor& file, std::size
 }
 
 std::optional<steer::LabelList> JobFiles::read_labels(std::uint64_t in_force) {
-  const std::string path = directory_ + "/labels";
-  const os::FileDescriptor common(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  look_at(common_, common, 0, path);
-  look_at(for_us_, own_, steer::kLabelsAt, own_path_);
+  std::vector<Source*> sources;
+  for (Source& source : told_) {
+    look_at(source,
+            os::FileDescriptor(open(source.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)), 0);
+    sources.push_back(&source);
+  }
+  look_at(for_us_, own_, steer::kLabelsAt);
+  sources.push_back(&for_us_);
   const Source* best = nullptr;
-  for (Source* source : {&common_, &for_us_}) {
+  for (Source* source : sources) {
     if (!source->list) continue;
     const auto generation = source->list->generation;
-    source->note = generation < in_force
-                       ? fmt::format("{}: list {} is older than list {}, which is in force",
-                                     source == &common_ ? path : own_path_, generation, in_force)
-                       : "";
+    source->note = generation < in_force ? fmt::format("{}: list {} is older than list {}, which is in force",
+                                                       source->path, generation, in_force)
+                                         : "";
     if (generation > in_force && (best == nullptr || generation > best->list->generation)) best = source;
   }
   return best == nullptr ? std::nullopt : best->list;
+}
+
+std::string JobFiles::note() const {
+  for (const Source& source : told_)
+    if (!source.note.empty()) return source.note;
+  return for_us_.note;
 }
 
 void JobFiles::write(const steer::ProcessQps& process) const {

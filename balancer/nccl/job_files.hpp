@@ -1,8 +1,8 @@
 // The files by which a job's process and an agent of its host know of each other, in a directory of the job's
-// user: `labels`, what all processes of the job on this host are told, and HOST-BOOT-NAMESPACE-PID.qps, what
-// one process tells, with room for labels of its own. They are read and written by calls and not mapped:
-// whoever cuts a mapped file short kills the job. Any call here may hang (NFS): none is made with a lock
-// held, nor by a thread of the job.
+// user: `labels` and `labels.JOB`, what all processes of any job or of one are told on this host, and
+// HOST-BOOT-NAMESPACE-PID.qps, what one process tells, with room for labels of its own. They are read and
+// written by calls and not mapped: whoever cuts a mapped file short kills the job. Any call here may hang
+// (NFS): none is made with a lock held, nor by a thread of the job.
 #pragma once
 
 #include <string>
@@ -30,18 +30,19 @@ class JobFiles {
   std::optional<steer::LabelList> read_labels(std::uint64_t in_force);
   /// Why a list that is there is not in force: what it is, that its file is of another user or may be written
   /// by others, that it is of another job or too old. Empty: there is no such list.
-  std::string note() const { return common_.note.empty() ? for_us_.note : common_.note; }
+  std::string note() const;
   void write(const steer::ProcessQps& process) const;
   /// At the end of a process that ends by itself; a file that is another's by now stays.
   void remove() const;
 
  private:
   struct Source {
+    std::string path;
     std::vector<std::byte> header;         // as last read; empty: there is no list
     std::optional<steer::LabelList> list;  // the good one
     std::string note;
   };
-  void look_at(Source& source, const os::FileDescriptor& file, std::size_t at, const std::string& path);
+  void look_at(Source& source, const os::FileDescriptor& file, std::size_t at);
   Result<steer::LabelList> read_list(const os::FileDescriptor& file, std::size_t at,
                                      const std::string& path) const;
 
@@ -49,8 +50,8 @@ class JobFiles {
   std::string job_;
   std::string own_path_;
   os::FileDescriptor own_;
-  Source common_;
-  Source for_us_;
+  Source for_us_;             // in the process's own file
+  std::vector<Source> told_;  // of any job, and of this one
 };
 
 /// Of this machine, as processes in this container see it.

@@ -1,6 +1,7 @@
 #include "balancer/steer/label_list.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "topology/base/outside_text.hpp"
 
@@ -71,7 +72,22 @@ Result<PairLabels> decode_pair(ByteSpan bytes, std::size_t at, ByteSpan labels) 
   return pair;
 }
 
+constexpr std::string_view kAnyJob = "labels";
+
 }  // namespace
+
+std::string labels_file(std::string_view job) {
+  if (job.empty()) return std::string(kAnyJob);
+  std::string name(job);
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
+  if (name != job) name += fmt::format("-{:016x}", checksum(std::as_bytes(std::span(job))));
+  return fmt::format("{}.{}", kAnyJob, name);
+}
+
+bool is_labels_file(std::string_view name) {
+  return name.starts_with(kAnyJob) && (name.size() == kAnyJob.size() || name[kAnyJob.size()] == '.');
+}
 
 std::string gid_text(const Gid& gid) {
   const bool mapped = std::all_of(gid.begin(), gid.begin() + 10, [](auto byte) { return byte == 0; }) &&

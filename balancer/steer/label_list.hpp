@@ -58,6 +58,14 @@ struct LabelList {
 /// By which a job's processes, and who gives them labels, call their job: ours, Slurm, PBS, LSF.
 inline constexpr std::array kJobVariables{"WEFT_NCCL_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 
+/// The file of a directory of jobs that has the list of this one: "labels.4711"; of any job: "labels".
+/// Letters that a file's name should not have are '-', and then a checksum tells jobs apart whose names
+/// differ there.
+std::string labels_file(std::string_view job);
+bool is_labels_file(std::string_view name);
+/// Of one directory: with more the oldest lists go.
+inline constexpr std::size_t kMaxLabelFiles = 64;
+
 inline constexpr std::uint32_t kLabelVersion = 2;
 inline constexpr std::size_t kMaxPairs = 4096;
 inline constexpr std::size_t kMaxLabels = 65'536;  // of all pairs

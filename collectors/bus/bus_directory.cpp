@@ -70,8 +70,8 @@ Result<NewCredential> issue(const BusPlan& plan, const std::string& authority, c
                .nics = member.nics,
                .steers = account == BusAccount::operators};
   WEFT_TRY(file.key.seed, new_key(member.keys));
-  if (account == BusAccount::watchers) {
-    file.limits = plan.limits;
+  if (account == BusAccount::watchers) file.limits = plan.limits;
+  if (account != BusAccount::agents) {
     file.runs = BusKey{{}, authority, plan.server_name};
     WEFT_TRY(file.runs->seed, new_key(member.run_keys));
   }

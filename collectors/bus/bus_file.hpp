@@ -19,10 +19,11 @@ struct BusFile {
   std::string fabric;  // its name
   std::string name;    // a host's, a watcher's or an operator's
   BusKey key;
-  std::optional<BusKey> runs = std::nullopt;          // of a watcher: by which it coordinates runs of agents
+  std::optional<BusKey> runs =
+      std::nullopt;  // of a watcher or operator: by which it coordinates runs of agents
   std::optional<StreamLimits> limits = std::nullopt;  // of a watcher, which makes the streams
   std::vector<IpAddress> nics = {};  // of a host, from which it probes; none: its agent is told
-  bool steers = false;               // of an operator, who may give labels to jobs
+  bool steers = false;               // of an operator, who may give labels to jobs and sweep
   NatsAddress address() const { return {url, key}; }
   NatsAddress address_for_runs() const { return {url, runs.value_or(key)}; }
   friend bool operator==(const BusFile&, const BusFile&) = default;

@@ -11,7 +11,6 @@
 #include "collectors/report/document_charts.hpp"
 #include "collectors/report/fabric_drawing.hpp"
 #include "collectors/report/words.hpp"
-#include "topology/base/html_page.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/xml_text.hpp"
 #include "topology/files/json_text.hpp"
@@ -192,9 +191,11 @@ void put_remarks(Text& out, const ComparedRuns& runs) {
 
 }  // namespace
 
-std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp& stamp) {
+std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp& stamp,
+                            const PageScript& script) {
   Text out;
-  out.append(html_head(fmt::format("weft compare: {}", compare::to_string(runs.comparison.decision()))));
+  out.append(html_head(fmt::format("weft compare: {}", compare::to_string(runs.comparison.decision())),
+                       script.hash));
   put_heading(out, runs);
   if (runs.fabrics && !runs.fabrics->of_b.empty()) put_reasons(out, runs);
   put_cells(out, runs);
@@ -207,6 +208,7 @@ std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp
   put_quantiles(out, runs);
   put_remarks(out, runs);
   put(out, "<p class=\"soft\">weft {}, {}</p>\n", stamp.tool_version, to_string(stamp.generated_at));
+  if (!script.text.empty()) put(out, "<script>{}</script>\n", script.text);
   out.append(kHtmlEnd);
   return fmt::to_string(out);
 }

@@ -384,7 +384,8 @@ PageAnswer PageRoutes::answer(const PageRequest& request) const {
   }
   if (request.method != "GET") return error_answer(405, "only GET is allowed here");
   if (request.path == "/metrics" && setup_.metrics) {
-    auto answer = json_answer(setup_.metrics());
+    const auto all = request.query.find("all");
+    auto answer = json_answer(setup_.metrics(all != request.query.end() && all->second == "1"));
     answer.type = "text/plain; version=0.0.4; charset=utf-8";
     return answer;
   }

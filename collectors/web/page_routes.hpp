@@ -73,9 +73,10 @@ class Elsewhere {
 struct PageSetup {
   std::vector<PageFabric> fabrics;
   std::vector<std::shared_ptr<Elsewhere>> elsewhere = {};  // of other names
-  std::function<std::string()> metrics = {};               // for /metrics; empty: not found
-  std::optional<std::string> token = {};                   // who has it may change something; absent: nobody
-  std::string boot = {};  // of this server's start: versions of others are not its own
+  /// For /metrics, of what is not healthy or (?all=1) of all channels; empty: not found.
+  std::function<std::string(bool all)> metrics = {};
+  std::optional<std::string> token = {};  // who has it may change something; absent: nobody
+  std::string boot = {};                  // of this server's start: versions of others are not its own
 };
 
 class PageRoutes {

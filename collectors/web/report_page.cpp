@@ -8,6 +8,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "collectors/compare/measured_run.hpp"
 #include "collectors/report/crossed_fabric.hpp"
@@ -29,8 +31,9 @@ using files::put;
 constexpr std::size_t kMaxCrossed = 200'000;  // links; fabrics of 24,576 NICs have 73,728
 
 /// Files of the live page's folder, each after those that it imports.
-constexpr std::array<std::string_view, 7> kModules{"signs",  "text",  "scene", "model",
-                                                   "matrix", "graph", "report"};
+constexpr std::array<std::string_view, 8> kModules{"signs", "text",   "saving", "scene",
+                                                   "model", "matrix", "graph",  "report"};
+constexpr std::array<std::string_view, 3> kModulesOfSaving{"text", "saving", "saved"};
 
 std::string_view module_text(std::string_view name) {
   const auto path = fmt::format("/{}.js", name);
@@ -56,9 +59,9 @@ std::string declared(std::string_view line) {
 }
 
 /// All modules in one script: each is a function of its own, whose value is what it exports.
-std::string bundled_script() {
+std::string bundled_script(std::span<const std::string_view> modules) {
   std::string script = "'use strict';\n";
-  for (const std::string_view name : kModules) {
+  for (const std::string_view name : modules) {
     std::string exported;
     script += fmt::format("const m_{} = (() => {{\n", name);
     for (std::string_view rest = module_text(name); !rest.empty();) {
@@ -268,7 +271,7 @@ Result<std::string> report_page(std::string_view json, std::string_view name, co
   }
   const bool has_pairs = !parts.pairs.cells.empty();
   if (has_pairs) values += fmt::format("{}\"pairs\":{}", values.empty() ? "" : ",", pairs_json(parts.pairs));
-  const std::string script = bundled_script();
+  const std::string script = bundled_script(kModules);
   std::string page = html_head(fmt::format("weft: {}", parts.sentence), source_hash(script));
   if (!parts.verdict.empty())
     page += fmt::format("<p><span class=\"verdict {0}\">{0}</span></p>\n", xml_escaped(parts.verdict));
@@ -286,6 +289,12 @@ Result<std::string> report_page(std::string_view json, std::string_view name, co
   page += fmt::format("<script>{}</script>\n", script);
   page += kHtmlEnd;
   return page;
+}
+
+PageScript saving_script() {
+  auto text = bundled_script(kModulesOfSaving);
+  auto hash = source_hash(text);
+  return {std::move(text), std::move(hash)};
 }
 
 }  // namespace weft::web

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "topology/base/html_page.hpp"
 #include "topology/base/result.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -14,5 +15,8 @@ namespace weft::web {
 /// `name` names the document in errors. Without a fabric what the flows of the document crossed is drawn,
 /// where it tells. Errors: invalid_input (as report::document_parts), usage (a document of another fabric).
 Result<std::string> report_page(std::string_view json, std::string_view name, const Fabric* fabric);
+
+/// That puts a button to save it beside each chart and each table of a page.
+PageScript saving_script();
 
 }  // namespace weft::web

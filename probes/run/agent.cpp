@@ -68,12 +68,13 @@ session::OpenEngines engines_for(const AgentWords& words, const AgentParts& part
   return {};
 }
 
-/// What serves runs, whatever becomes of the bus: it is connected to again.
-void serve_runs(const AgentWords& words, const bus::BusCredential& credential, const session::Hello& hello,
-                const session::PrepareRun& prepare, const std::stop_token& stop) {
+/// What serves the runs of one number, whatever becomes of the bus: it is connected to again.
+void serve_runs(RunId number, const AgentWords& words, const bus::BusCredential& credential,
+                const session::Hello& hello, const session::PrepareRun& prepare,
+                const std::stop_token& stop) {
   std::mutex mutex;
   while (!stop.stop_requested()) {
-    if (const auto bus = bus::connect_nats({words.server, credential}, words.run, words.host))
+    if (const auto bus = bus::connect_nats({words.server, credential}, number, words.host))
       static_cast<void>(run_agent(**bus, hello, prepare, stop, session::AgentLife::until_stopped));
     std::unique_lock lock(mutex);
     std::condition_variable_any().wait_for(lock, stop, kBusAgain, [] { return false; });
@@ -114,8 +115,13 @@ Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& c
     host.open = counted_engines(std::move(host.open), served);
     return host;
   };
-  const std::jthread runs(
-      [&](const std::stop_token& end) { serve_runs(words, credential, hello, counted, end); });
+  const auto serve = [&](RunId number) {
+    return [&, number](const std::stop_token& end) {
+      serve_runs(number, words, credential, hello, counted, end);
+    };
+  };
+  const std::jthread mappings(serve(words.run));
+  const std::jthread sweeps(serve(sweep_run(words.agent_options.standing_for)));
   return run_standing_agent(
       {.host = words.host,
        .version = hello.version,

@@ -31,13 +31,17 @@ Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const
                              session::Script& script, const packet::RunSecrets& secrets,
                              const session::OnProgress& on_progress, std::stop_token stop,
                              session::CoordinatorTiming timing) {
+  session::Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
+  coordinator.name_targets(nics_of(site));
+  if (const auto* standing = std::get_if<StandingAgents>(&place)) {
+    WEFT_TRY(const auto bus, connect_nats(standing->bus, standing->runs, std::string(session::kCoordinator)));
+    return coordinate(*bus, coordinator, on_progress, std::move(stop));
+  }
   WEFT_TRY(const auto server, open_server(place, secrets.run, fabric, site));
   WEFT_TRY(const auto bus, connect_nats(server.address_for(session::kCoordinator), secrets.run,
                                         std::string(session::kCoordinator)));
   const auto bus_of = [&](const std::string& host) { return server.address_for(host); };
   WEFT_TRY(auto agents, Agents::start(fabric, site, bus_of, secrets.run, stop, timing.limit));
-  session::Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
-  coordinator.name_targets(nics_of(site));
   return coordinate(*bus, coordinator, on_progress, std::move(stop), [&] {
     return agents.tend([&](const std::string& host) { return coordinator.awaits(host); });
   });

@@ -10,11 +10,19 @@
 
 namespace weft::run {
 
-/// A server of our own that listens there, or one that runs.
-using BusPlace = std::variant<ListenAddress, bus::NatsAddress>;
+/// Agents that stand at a server of `weft bus init`: none is started. They serve runs under this number.
+struct StandingAgents {
+  bus::NatsAddress bus;  // with the login of who coordinates runs
+  RunId runs;
+};
+
+/// A server of our own that listens there, or one that runs, for agents that are started; or agents that
+/// stand.
+using BusPlace = std::variant<ListenAddress, bus::NatsAddress, StandingAgents>;
 
 /// Runs `script` with an agent on each host of the site; blocks until it is over, interrupted, or the bus is
-/// lost. Everything it started here has ended when it returns; agents elsewhere end by themselves, at the
+/// lost. Errors: of agents that stand, absent or permission where their server is not there or refuses the
+/// login. Everything it started here has ended when it returns; agents elsewhere end by themselves, at the
 /// coordinator's word or its silence.
 Result<void> run_with_agents(const AgentSite& site, const BusPlace& bus, const Fabric& fabric,
                              session::Script& script, const packet::RunSecrets& secrets,

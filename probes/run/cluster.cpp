@@ -11,6 +11,8 @@ namespace {
 constexpr auto kGather = std::chrono::seconds(30);
 /// Starting one agent more costs the coordinator this much (a fork and a key exchange).
 constexpr auto kGatherPerHost = std::chrono::milliseconds(50);
+/// Agents that stand say hello twice a second; of one whose bus comes back, again after two seconds.
+constexpr auto kGatherStanding = std::chrono::seconds(5);
 
 AgentHost agent_on(const files::FabricFile& file, NodeId host) {
   AgentHost agent{host, {}};
@@ -32,7 +34,9 @@ Result<Cluster> cluster_of(const ClusterOptions& options, const files::FabricFil
   }
   WEFT_TRY(const auto own, own_program());
   cluster.site.program = options.agent_program.value_or(own);
-  cluster.timing.gather = options.gather.value_or(kGather + kGatherPerHost * hosts.size());
+  const bool stand = options.bus && std::holds_alternative<StandingAgents>(*options.bus);
+  cluster.timing.gather =
+      options.gather.value_or(stand ? Nanoseconds(kGatherStanding) : kGather + kGatherPerHost * hosts.size());
   if (options.bus) {
     cluster.bus = *options.bus;
   } else {

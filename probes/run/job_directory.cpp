@@ -17,7 +17,7 @@
 namespace weft::run {
 namespace {
 
-constexpr std::size_t kMaxFiles = 1024;  // a host has 8 to 16 processes of a job
+constexpr std::size_t kMaxFiles = 1024;  // of a kind: a host has 8 to 16 processes of a job
 /// Any user may write a file of a process: what one claims leaves room for lists above it.
 constexpr std::uint64_t kMaxClaim = steer::kMaxGeneration / 2;
 
@@ -44,8 +44,8 @@ std::vector<std::byte> read_at(const OpenFile& file, std::size_t most, std::size
 }
 
 /// As processes take it: of root, or of their user; a directory may be of another who runs jobs there.
-Result<std::uint64_t> generation_in_labels(const std::string& directory) {
-  WEFT_TRY(const auto labels, open_file(directory + "/labels"));
+Result<std::uint64_t> generation_in_labels(const std::string& directory, const std::string& path) {
+  WEFT_TRY(const auto labels, open_file(path));
   struct stat place {};
   if (!labels || stat(directory.c_str(), &place) != 0) return 0;
   const auto owner = labels->about.st_uid;
@@ -68,19 +68,17 @@ Result<std::uint64_t> generation_in_process(const std::string& path) {
   return newest;
 }
 
-}  // namespace
-
-Result<std::vector<std::filesystem::path>> process_files(const std::string& place, bool is_asked) {
-  std::error_code error;
-  if (!is_asked && !std::filesystem::exists(place, error)) return std::vector<std::filesystem::path>();
-  if (!std::filesystem::is_directory(place, error)) return std::vector<std::filesystem::path>{place};
+/// Of a directory, by name. Errors: permission, invalid_input (more than a host has).
+template <class Is>
+Result<std::vector<std::filesystem::path>> files_of(const std::string& place, std::string_view what, Is is) {
   std::vector<std::filesystem::path> found;
+  std::error_code error;
   for (auto entry = std::filesystem::directory_iterator(place, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    if (entry->path().extension() != ".qps") continue;
+    if (!is(entry->path())) continue;
     if (found.size() == kMaxFiles)
-      return fail(ErrorKind::invalid_input, "{}: more than {} files of processes", outside_text(place),
-                  kMaxFiles);
+      return fail(ErrorKind::invalid_input, "{}: more than {} files of {}", outside_text(place), kMaxFiles,
+                  what);
     found.push_back(entry->path());
   }
   if (error) return fail(ErrorKind::permission, "{}: {}", outside_text(place), error.message());
@@ -88,8 +86,42 @@ Result<std::vector<std::filesystem::path>> process_files(const std::string& plac
   return found;
 }
 
+Result<std::vector<std::filesystem::path>> label_files(const std::string& directory) {
+  return files_of(directory, "labels",
+                  [](const auto& path) { return steer::is_labels_file(path.filename().string()); });
+}
+
+/// Those of jobs alone, and the oldest first; what cannot be read or removed stays.
+void remove_oldest(const std::string& directory) {
+  const auto paths = label_files(directory);
+  if (!paths || paths->size() <= steer::kMaxLabelFiles) return;
+  std::vector<std::pair<std::uint64_t, std::filesystem::path>> lists;
+  for (const auto& path : *paths)
+    if (path.filename() != steer::labels_file(""))
+      lists.emplace_back(generation_in_labels(directory, path).value_or(0), path);
+  std::ranges::sort(lists);
+  for (std::size_t i = 0; i < lists.size() && lists.size() - i >= steer::kMaxLabelFiles; ++i)
+    unlink(lists[i].second.c_str());
+}
+
+}  // namespace
+
+Result<std::vector<std::filesystem::path>> process_files(const std::string& place, bool is_asked) {
+  std::error_code error;
+  if (!is_asked && !std::filesystem::exists(place, error)) return std::vector<std::filesystem::path>();
+  if (!std::filesystem::is_directory(place, error)) return std::vector<std::filesystem::path>{place};
+  return files_of(place, "processes", [](const auto& path) { return path.extension() == ".qps"; });
+}
+
 Result<std::uint64_t> newest_list(const std::string& directory) {
-  WEFT_TRY(auto newest, generation_in_labels(directory));
+  std::uint64_t newest = 0;
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error)) return newest;
+  WEFT_TRY(const auto lists, label_files(directory));
+  for (const auto& path : lists) {
+    WEFT_TRY(const auto in_list, generation_in_labels(directory, path));
+    newest = std::max(newest, in_list);
+  }
   WEFT_TRY(const auto paths, process_files(directory, false));
   for (const auto& path : paths) {
     WEFT_TRY(const auto in_process, generation_in_process(path));
@@ -102,7 +134,10 @@ Result<void> write_labels(const std::string& directory, const steer::LabelList& 
   WEFT_TRY(const auto bytes, steer::encode_labels(list));
   // Of root, for a job of another user: it is no secret.
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return os::write_whole_file(directory + "/labels", content, os::kReadByAll, os::Existing::replaced);
+  const auto path = directory + "/" + steer::labels_file(outside_text(list.job));
+  WEFT_TRY_VOID(os::write_whole_file(path, content, os::kReadByAll, os::Existing::replaced));
+  remove_oldest(directory);
+  return {};
 }
 
 }  // namespace weft::run

@@ -1,6 +1,6 @@
 // The directory by which the processes of jobs on this host and who gives them labels know of each other:
-// the file `labels`, and a file of each process (balancer/steer). Others may write there, so nothing in it is
-// believed, followed or waited for.
+// the files `labels` of each job, and a file of each process (balancer/steer). Others may write there, so
+// nothing in it is believed, followed or waited for.
 #pragma once
 
 #include <filesystem>
@@ -22,8 +22,8 @@ Result<std::vector<std::filesystem::path>> process_files(const std::string& plac
 /// process whose list cannot be read).
 Result<std::uint64_t> newest_list(const std::string& directory);
 
-/// For all processes whose user is this one, or any where this one is root. Errors: those of encode_labels
-/// and os::write_whole_file.
+/// For all processes of the list's job, or any, whose user is this one, or any where this one is root. Of
+/// steer::kMaxLabelFiles and more the oldest goes. Errors: those of encode_labels and os::write_whole_file.
 Result<void> write_labels(const std::string& directory, const steer::LabelList& list);
 
 }  // namespace weft::run

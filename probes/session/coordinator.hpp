@@ -75,6 +75,8 @@ class Coordinator {
   /// Call first.
   Actions start(TimePoint now);
   Actions on_message(const std::string& host, const ToCoordinator& message, TimePoint now);
+  /// The agent of this host speaks of another run: if it comes to no other before time, that is why.
+  void note_busy(const std::string& host);
   /// The agent of this host is of no use to this run: it ended, or speaks what cannot be read. That says
   /// nothing of the host.
   Actions give_up(const std::string& host, const std::string& why, TimePoint now);
@@ -110,6 +112,7 @@ class Coordinator {
     TimePoint last_heard{};
     std::optional<HostInventory> inventory = std::nullopt;
     bool took_part = false;             // it told of its NICs, or serves one
+    bool busy = false;                  // with another run, as far as was heard
     std::vector<NicOffer> offers = {};  // what it can send by, where the run is to say
   };
   struct Outstanding {

@@ -184,8 +184,10 @@ Result<void> read_inbox(Bus& bus, Coordinator& coordinator, Outbox& outbox) {
     WEFT_TRY(const auto incoming, bus.receive(std::exchange(wait, Nanoseconds(0))));
     if (!incoming) break;
     const auto sent = decode_to_coordinator(incoming->bytes);
-    if (sent && sent->run && *sent->run != coordinator.run())
-      continue;  // of a run that is over, or another's
+    if (sent && sent->run && *sent->run != coordinator.run()) {  // that is over, or another's
+      coordinator.note_busy(incoming->from);
+      continue;
+    }
     if (sent) outbox.note(incoming->from, sent->message);
     const auto now = Clock::now();
     WEFT_TRY_VOID(outbox.act(sent ? coordinator.on_message(incoming->from, sent->message, now)

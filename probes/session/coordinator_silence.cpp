@@ -53,9 +53,17 @@ Coordinator::Actions Coordinator::run_out() {
   return actions;
 }
 
+void Coordinator::note_busy(const std::string& host) {
+  if (const auto agent = agents_.find(host); agent != agents_.end()) agent->second.busy = true;
+}
+
 void Coordinator::give_up_latecomers(Actions& actions) {
   for (const auto& [name, agent] : agents_) {
-    if (agent.state == AgentState::awaited) lose(name, Whose::tool, "its agent did not come", actions);
+    if (agent.state == AgentState::awaited)
+      lose(name, Whose::tool,
+           agent.busy ? "its agent serves another run, and one at a time: try again when that is over"
+                      : "its agent did not come",
+           actions);
     const bool opens = now_ - agent.last_heard <= timing_.silence && now_ < gather_until_ + timing_.open;
     if (agent.state == AgentState::starting && !opens)
       lose(name, Whose::tool, "its agent did not get ready", actions);

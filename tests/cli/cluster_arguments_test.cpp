@@ -111,6 +111,37 @@ TEST(ClusterArguments, WrongLaunchOptionsAreNamed) {
   EXPECT_THAT(said({"--gather", "5h", "--listen", "127.0.0.1"}), HasSubstr("expected 1s to 1h"));
 }
 
+TEST(ClusterArguments, AgentsThatStandAreNotStartedNorToldHowToProbe) {
+  const ScratchFile file(kFabric);
+  const auto said = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"--fabric", file.path(), "--credential", "/no/such.json"});
+    const auto outcome = call(sweep_command, words);
+    EXPECT_EQ(outcome.status, 64) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_THAT(said({}), HasSubstr("/no/such.json"));
+  for (const auto& words : std::vector<std::vector<std::string>>{{"--launcher", "srun"},
+                                                                 {"--fan-out", "tree"},
+                                                                 {"--agent-program", "/bin/weft"},
+                                                                 {"--listen", "127.0.0.1"},
+                                                                 {"--engine", "raw"},
+                                                                 {"--traffic-class", "104"},
+                                                                 {"--memory", "gpu"}})
+    EXPECT_THAT(said(words), HasSubstr(words[0] + ": with --credential no agent is started"));
+  EXPECT_THAT(call(sweep_command, {"--lab=x", "--credential", "c.json"}).err,
+              HasSubstr("is of a live fabric"));
+  for (const std::vector<std::string>& where :
+       {std::vector<std::string>{"--lab=x"}, {"--simulate", "--fabric", file.path()}}) {
+    std::vector<std::string> words{"host1", "host2", "--credential", "c.json"};
+    words.insert(words.end(), where.begin(), where.end());
+    EXPECT_THAT(call(trace_command, words).err, HasSubstr("--credential is of a live fabric"));
+  }
+  const ScratchFile infiniband(
+      "fabric: a\nkind: infiniband\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\n");
+  EXPECT_THAT(call(sweep_command, {"--fabric", infiniband.path(), "--credential", "c.json"}).err,
+              HasSubstr("agents of InfiniBand are started"));
+}
+
 TEST(ClusterArguments, WithoutAddressesATraceIsSimulatedAndSaysSo) {
   const ScratchFile file("fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 1}\n");
   const auto outcome = call(trace_command, {"host1", "host2", "--fabric", file.path()});

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "balancer/steer/label_list.hpp"
 #include "cli/bus.hpp"
@@ -16,6 +17,7 @@
 #include "tests/collectors/bus/watch_rig.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/schema.hpp"
 #include "tests/support/text_of.hpp"
 #include "topology/os/child_process.hpp"
 #include "topology/os/private_file.hpp"
@@ -84,9 +86,11 @@ class SteerHosts : public ::testing::Test {
     EXPECT_THAT(added.out, HasSubstr("1 operator, whose credentials are in"));
     ASSERT_TRUE(server.send_signal(SIGHUP));
   }
-  Outcome steer(const std::string& credential) const {
-    return call(nccl_steer_command, {in("now.json"), "--fabric", in("fabric.yaml"), "--job", "77",
-                                     "--credential", in("bus/" + credential)});
+  Outcome steer(const std::string& credential, const std::vector<std::string>& more = {}) const {
+    Arguments words{in("now.json"), "--fabric",     in("fabric.yaml"),      "--job",
+                    "77",           "--credential", in("bus/" + credential)};
+    words.insert(words.end(), more.begin(), more.end());
+    return call(nccl_steer_command, words);
   }
   /// Until what it prints is this, or half a minute is over: agents may still come, or the server read its
   /// configuration.
@@ -100,7 +104,7 @@ class SteerHosts : public ::testing::Test {
     }
   }
   steer::LabelList list_of(const std::string& host) const {
-    const auto text = text_of(in(host) + "/labels");
+    const auto text = text_of(in(host) + "/labels.77");
     return steer::decode_labels(std::as_bytes(std::span(text))).value();
   }
 
@@ -138,6 +142,14 @@ TEST_F(SteerHosts, EachHostTakesItsOwnLabelsAndTheCommandSaysWhatBecameOfThem) {
   const auto without = steer("operators/operator.json");
   EXPECT_EQ(without.status, 69);
   EXPECT_THAT(without.out, AllOf(HasSubstr("host1  list "), HasSubstr("host2  no agent answers")));
+  const auto document = steer("operators/operator.json", {"-o", "json"});
+  EXPECT_EQ(document.status, 69);
+  expect_matches_schema(document.out, "steered");
+  const auto told = nlohmann::json::parse(document.out)["hosts"];
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0]["labels"], "taken");
+  EXPECT_EQ(told[0]["pairs"], 1);
+  EXPECT_EQ(told[1], nlohmann::json::parse(R"({"host":"host2","labels":"no agent","pairs":1})"));
 }
 
 TEST_F(SteerHosts, NobodyElsesCredentialSteers) {

@@ -284,8 +284,8 @@ Outcome steer_with(const JobDirectory& job, const std::string& text, const char*
   return call(nccl_steer_command, words);
 }
 
-steer::LabelList list_in(const JobDirectory& job) {
-  std::ifstream file(job.scratch.path() / "job/labels", std::ios::binary);
+steer::LabelList list_in(const JobDirectory& job, const std::string& of = "") {
+  std::ifstream file(job.scratch.path() / "job" / steer::labels_file(of), std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   return steer::decode_labels(std::as_bytes(std::span(bytes))).value();
 }
@@ -329,13 +329,27 @@ TEST(NcclSteer, NumbersAListAboveAllThatAreThereOrInForce) {
   EXPECT_THAT(steer_with(job, assignment("49152", "49153")).err, HasSubstr("none can be above it"));
 }
 
+TEST(NcclSteer, TellsAsADocumentWhatItWrote) {
+  const JobDirectory job;
+  const auto said = steer_with(job, assignment("49152", "49153"), kFabric, {"--job", "77", "-o", "json"});
+  EXPECT_EQ(said.status, 0) << said.err;
+  expect_matches_schema(said.out, "steered");
+  const auto told = nlohmann::json::parse(said.out);
+  EXPECT_EQ(told["job"], "77");
+  EXPECT_EQ(told["list"], 1);
+  EXPECT_EQ(told["pairs"], 2);
+}
+
 TEST(NcclSteer, IsForTheJobThatItRunsWithin) {
   const JobDirectory job;
   ASSERT_EQ(setenv("WEFT_NCCL_JOB", "77", 1), 0);
   const auto said = steer_with(job, assignment("49152", "49153"));
   unsetenv("WEFT_NCCL_JOB");
   EXPECT_THAT(said.out, HasSubstr("list 1, of job 77\n"));
-  EXPECT_EQ(list_in(job).job, "77");
+  EXPECT_EQ(list_in(job, "77").job, "77");
+  // Beside it there may be one of any job: both are numbered in one row.
+  EXPECT_THAT(steer_with(job, assignment("49152", "49153")).out, HasSubstr("list 2\n"));
+  EXPECT_EQ(list_in(job, "77").generation, 1u);
 }
 
 TEST(NcclSteer, LeavesPairsAloneOfWhichAQueuePairHasNoLabel) {

@@ -46,6 +46,19 @@ for unit in $units; do
     fail "security of $unit: $(tail -n 2 "$scratch/security")"
   grep 'Overall exposure' "$scratch/security"
 done
+# What docs/operations.md has a site add to its units.
+add_to() { mkdir -p "$root/etc/systemd/system/$1.d" && cat >"$root/etc/systemd/system/$1.d/site.conf"; }
+awk '/^and by `systemctl edit weft-agent`:/ { ours = 1 } ours && /^```/ { if (inside) exit; inside = 1; next } inside' \
+  "$(dirname "$0")/../../docs/operations.md" | add_to weft-agent.service
+printf '[Service]\nLoadCredential=page-token:/etc/weft/watch/page-token\n' | add_to weft-watch@.service
+grep -qx 'User=root' "$root/etc/systemd/system/weft-agent.service.d/site.conf" || fail "docs/operations.md: what weft-agent needs to give labels"
+for unit in weft-agent.service weft-watch@.service; do
+  chroot "$root" systemd-analyze verify --man=no "${unit/@/@pod1}" >"$scratch/verified" 2>&1 || fail "verify $unit of a site: $(cat "$scratch/verified")"
+  ! grep -F -e "$unit" -e site.conf "$scratch/verified" || fail "verify $unit of a site: $(cat "$scratch/verified")"
+done
+chroot "$root" systemd-analyze security --offline=true weft-agent.service >"$scratch/security" 2>&1 || fail "security of a site's agent"
+grep -q 'runs as root user' "$scratch/security" || fail "the agent of a site that gives labels does not run as root"
+rm -r "$root"/etc/systemd/system/weft-*.d
 chroot "$root" systemd-analyze verify --man=no weft-blacklist@pod1.timer >"$scratch/verified" 2>&1 || fail "verify the timer: $(cat "$scratch/verified")"
 [ -L "$root/etc/systemd/system/multi-user.target.wants/weft-agent.service" ] || fail "weft-agent is not enabled"
 ! ls "$root"/etc/systemd/system/multi-user.target.wants | grep -E 'weft-(watch|bus)' || fail "a watcher is enabled that nobody asked for"

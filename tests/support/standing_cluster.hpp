@@ -35,7 +35,7 @@ class StandingCluster : public TestCluster {
   StandingCluster()
       : TestCluster("ipv4", "fabric: small\nclos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: 50M}\n") {
     const auto made = weft({"bus", "init", bus(), "--fabric", live_file(), "--listen",
-                            head_address() + ":4222", "--watchers", "2"});
+                            head_address() + ":4222", "--watchers", "2", "--operators", "1"});
     EXPECT_EQ(made.status, 0) << made.errors;
     start_server();
     for (const NodeId host : opened().fabric().hosts()) start_agent(host);

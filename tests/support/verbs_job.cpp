@@ -26,14 +26,14 @@ VerbsJob::VerbsJob()
 
 void VerbsJob::tell(const steer::LabelList& list) const {
   const auto bytes = steer::encode_labels(list).value();
-  tell_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  tell_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, steer::labels_file(list.job));
 }
 
-void VerbsJob::tell_bytes(std::string_view bytes) const {
-  const auto beside = directory() / "labels.new";
+void VerbsJob::tell_bytes(std::string_view bytes, const std::string& file) const {
+  const auto beside = directory() / "new";
   std::ofstream(beside, std::ios::binary) << bytes;
   std::filesystem::permissions(beside, std::filesystem::perms(0600));
-  std::filesystem::rename(beside, labels_path());
+  std::filesystem::rename(beside, directory() / file);
 }
 
 void VerbsJob::start(std::vector<std::string> options, std::vector<std::string> env) {

@@ -28,11 +28,11 @@ class VerbsJob {
   VerbsJob();
 
   std::filesystem::path directory() const { return scratch_.path() / "job"; }
-  /// Of what all processes of the job are told.
+  /// Of what the processes of all jobs are told.
   std::filesystem::path labels_path() const { return directory() / "labels"; }
   /// As `weft nccl steer` writes it: whole or not at all.
   void tell(const steer::LabelList& list) const;
-  void tell_bytes(std::string_view bytes) const;
+  void tell_bytes(std::string_view bytes, const std::string& file = "labels") const;
 
   void start(std::vector<std::string> options, std::vector<std::string> env = {});
   /// Waits until it ends by itself; its queue pairs. Empty: it did not end well, and `said` tells.

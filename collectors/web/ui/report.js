@@ -3,6 +3,7 @@
 import { fabricScene, nodeScene } from './graph.js';
 import { matrixScene, tilesOf } from './matrix.js';
 import { Model, Moment } from './model.js';
+import { addSaving, csv, save } from './saving.js';
 import { readColours, signCanvas, words } from './signs.js';
 import { count, element } from './text.js';
 
@@ -12,15 +13,6 @@ const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId('data').textContent);
 const report = { drawnAt: 0 };
 globalThis.weftReport = report; // for tests and for who looks under the hood
-
-function save(name, type, text) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  element('a', { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60000);
-}
-
-const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-const csv = (rows) => `${rows.map((row) => row.map((cell) => quoted(String(cell))).join(',')).join('\r\n')}\r\n`;
 
 function tip(event, text) {
   const box = byId('tip');
@@ -178,24 +170,6 @@ class PairMap {
     const cells = this.cells.map(([row, column, share]) => `<rect x="${column * this.size}" y="${row * this.size}" width="${this.size}" height="${this.size}" fill="${shade(share)}"/>`);
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}">${cells.join('')}</svg>\n`;
   }
-}
-
-// A button for each chart and each table of the page.
-function addSaving() {
-  const button = (text, act) => element('button', { type: 'button', onclick: act }, text);
-  const style = document.querySelector('style').textContent;
-  document.querySelectorAll('svg').forEach((svg, i) => {
-    const act = () => {
-      const copy = svg.cloneNode(true);
-      copy.prepend(element('style', {}, style));
-      save(`chart-${i + 1}.svg`, 'image/svg+xml', new XMLSerializer().serializeToString(copy));
-    };
-    svg.after(element('div', { class: 'tools' }, button('SVG', act)));
-  });
-  document.querySelectorAll('table').forEach((table, i) => {
-    const rows = () => [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));
-    table.after(element('div', { class: 'tools' }, button('CSV', () => save(`table-${i + 1}.csv`, 'text/csv', csv(rows())))));
-  });
 }
 
 readColours();

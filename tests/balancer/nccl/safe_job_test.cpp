@@ -211,6 +211,33 @@ TEST(SafeJob, TakesNoListOfAnotherJob) {
   EXPECT_EQ(first_label("77", {"SLURM_JOB_ID="}), 0u);
   EXPECT_EQ(first_label("", {"SLURM_JOB_ID=78"}), 5u);
   EXPECT_EQ(first_label("mine", {"SLURM_JOB_ID=78", "WEFT_NCCL_JOB=mine"}), 5u);
+  EXPECT_EQ(first_label("a/b c", {"SLURM_JOB_ID=a/b c"}), 5u);
+}
+
+TEST(SafeJob, TakesTheListOfItsOwnJobWhereJobsShareADirectory) {
+  VerbsJob job;
+  job.tell({.generation = 1, .pairs = {labels_of_pair({kPort + 1})}});
+  for (const std::uint32_t of : {77u, 78u})
+    job.tell({.generation = of, .pairs = {labels_of_pair({kPort + of})}, .job = std::to_string(of)});
+  for (const std::uint32_t of : {77u, 78u, 77u}) {
+    const auto qps = job.run({"qps=1"}, {"SLURM_JOB_ID=" + std::to_string(of)});
+    ASSERT_EQ(qps.size(), 1u) << job.said;
+    EXPECT_EQ(qps[0].first_label, of);
+  }
+  const auto of_none = job.run({"qps=1"}, {"SLURM_JOB_ID="});
+  ASSERT_EQ(of_none.size(), 1u) << job.said;
+  EXPECT_EQ(of_none[0].first_label, 1u);
+}
+
+TEST(SafeJob, SaysThatTheListInItsJobsFileIsOfAnother) {
+  VerbsJob job;
+  const auto bytes =
+      steer::encode_labels({.generation = 1, .pairs = {labels_of_pair({kPort + 5})}, .job = "77"}).value();
+  job.tell_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, steer::labels_file("78"));
+  job.start({"qps=1", "messages=10000000"}, {"SLURM_JOB_ID=78"});
+  EXPECT_TRUE(job.told([](const auto& process) {
+    return process.generation == 0 && process.note.find("list 1 is of job 77") != std::string::npos;
+  }));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 namespace weft::steer {
 namespace {
 
@@ -102,6 +104,21 @@ TEST(LabelListCodec, WritesNoJobWhoseNameIsTooLong) {
   EXPECT_EQ(decode_labels(encode_labels(list).value()).value(), list);
   list.job += 'j';
   EXPECT_FALSE(encode_labels(list));
+}
+
+TEST(LabelFiles, OfTwoJobsAreNeverOne) {
+  EXPECT_EQ(labels_file(""), "labels");
+  EXPECT_EQ(labels_file("4711.pbs_1"), "labels.4711.pbs_1");
+  const std::set<std::string> names{labels_file("a/b"),  labels_file("a b"),
+                                    labels_file("a-b"),  labels_file("../x"),
+                                    labels_file("..-x"), labels_file(std::string(63, '/'))};
+  EXPECT_EQ(names.size(), 6u);
+  for (const auto& name : names) {
+    EXPECT_TRUE(is_labels_file(name)) << name;
+    EXPECT_EQ(name.find('/'), std::string::npos) << name;
+  }
+  EXPECT_FALSE(is_labels_file("labels-old"));
+  EXPECT_FALSE(is_labels_file("a.qps"));
 }
 
 TEST(LabelList, FindsAPairByGidsOrByAnyLidOfThePeersPort) {

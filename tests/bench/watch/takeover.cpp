@@ -8,7 +8,7 @@
 namespace weft::bench {
 
 void measure_takeover(Figures& figures) {
-  constexpr int kKills = 20;
+  constexpr int kKills = 100;
   StandingCluster cluster;
   auto takeovers = kill_at_random(cluster, kKills, 1);
   WEFT_CHECK(takeovers.took.size() == kKills);

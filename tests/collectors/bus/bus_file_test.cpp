@@ -101,6 +101,8 @@ TEST_F(BusFiles, OfOperatorsComeAndGo) {
   const auto one = read_bus_file(path("operator.json"));
   ASSERT_TRUE(one) << one.error().message;
   EXPECT_TRUE(one->steers);
+  ASSERT_TRUE(one->runs) << "by which it sweeps";
+  EXPECT_THAT(config(), HasSubstr(public_key_of(one->runs->seed).value()));
   EXPECT_FALSE(read_bus_file(host_file())->steers);
   EXPECT_EQ(parse_bus_file(bus_file_text(*one), "x").value(), *one);
   ASSERT_TRUE(add_operators(directory(), 2));

@@ -43,11 +43,12 @@ struct Served {
       : watched(std::make_shared<const Fabric>(
                     make_clos({.name = name, .leaves = 4, .spines = 4, .hosts_per_leaf = 4}).value()),
                 kNow) {
-    server = PageServer::start({}, {.fabrics = {watched.page()},
-                                    .elsewhere = std::move(elsewhere),
-                                    .metrics = [] { return std::string("weft_up 1\n"); },
-                                    .token = std::move(token)})
-                 .value();
+    server =
+        PageServer::start({}, {.fabrics = {watched.page()},
+                               .elsewhere = std::move(elsewhere),
+                               .metrics = [](bool all) { return fmt::format("weft_up {}\n", all ? 2 : 1); },
+                               .token = std::move(token)})
+            .value();
     client = std::make_unique<httplib::Client>("127.0.0.1", server->port());
   }
   std::string own() const { return "http://127.0.0.1:" + std::to_string(server->port()); }
@@ -104,6 +105,8 @@ TEST(PageServer, HandsOutThePageAndItsFilesWithHeadersThatKeepOthersOut) {
   EXPECT_EQ(served.client->Get("/main.js", {{"If-None-Match", script->get_header_value("ETag")}})->status,
             304);
   EXPECT_EQ(served.client->Get("/metrics")->body, "weft_up 1\n");
+  EXPECT_EQ(served.client->Get("/metrics?all=1")->body, "weft_up 2\n") << "of all channels";
+  EXPECT_EQ(served.client->Get("/metrics?all=0")->body, "weft_up 1\n");
 }
 
 TEST(PageServer, SaysWhatIsAtFaultWhereAndWhatToDo) {

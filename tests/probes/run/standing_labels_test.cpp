@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "balancer/steer/process_qps.hpp"
@@ -83,7 +85,7 @@ class TakenLabels : public ::testing::Test {
     return answer(labels_, {.id = id, .list = bytes_of(list)});
   }
   steer::LabelList written() const {
-    const auto text = text_of(directory() + "/labels");
+    const auto text = text_of(directory() + "/labels.77");
     return steer::decode_labels(std::as_bytes(std::span(text))).value();
   }
   void put(const std::string& name, const std::vector<std::byte>& bytes) const {
@@ -100,7 +102,7 @@ TEST_F(TakenLabels, AreWrittenWhereTheJobsProcessesTakeThem) {
   EXPECT_EQ(give(list_of(1), 10), (watch::LabelAnswer{.id = 10, .generation = 1}));
   EXPECT_EQ(written(), list_of(1));
   struct stat about {};
-  ASSERT_EQ(stat((directory() + "/labels").c_str(), &about), 0);
+  ASSERT_EQ(stat((directory() + "/labels.77").c_str(), &about), 0);
   EXPECT_EQ(about.st_uid, geteuid());
   EXPECT_EQ(about.st_mode & 0777, 0644u);
   EXPECT_EQ(answer(labels_, {.id = 11}), (watch::LabelAnswer{.id = 11, .generation = 1}));
@@ -122,10 +124,27 @@ TEST_F(TakenLabels, AreNewerThanAnyThatIsThereOrInForce) {
   EXPECT_EQ(answer(labels_, {.id = 4}).generation, 41u);
 }
 
+TEST_F(TakenLabels, OfManyJobsTheOldestGo) {
+  put("labels", bytes_of(list_of(1)));
+  std::uint64_t generation = 1;
+  for (std::size_t job = 0; job < steer::kMaxLabelFiles + 3; ++job) {
+    auto list = list_of(++generation);
+    list.job = std::to_string(job);
+    EXPECT_EQ(give(list, generation).refused, "");
+  }
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(directory()))
+    left.insert(entry.path().filename());
+  EXPECT_EQ(left.size(), steer::kMaxLabelFiles);
+  EXPECT_TRUE(left.contains("labels")) << "that of any job";
+  EXPECT_FALSE(left.contains("labels.0"));
+  EXPECT_TRUE(left.contains("labels.66"));
+}
+
 TEST_F(TakenLabels, NothingInTheDirectoryIsFollowedOrWaitedFor) {
   const auto elsewhere = scratch_.path() / "elsewhere";
   std::ofstream(elsewhere) << "mine";
-  ASSERT_EQ(symlink(elsewhere.c_str(), (directory() + "/labels").c_str()), 0);
+  ASSERT_EQ(symlink(elsewhere.c_str(), (directory() + "/labels.77").c_str()), 0);
   ASSERT_EQ(mkfifo((directory() + "/pipe.qps").c_str(), 0600), 0);
   ASSERT_EQ(symlink("/dev/zero", (directory() + "/zero.qps").c_str()), 0);
   EXPECT_EQ(give(list_of(1)).refused, "");

@@ -131,6 +131,16 @@ TEST(Coordinator, GoesOnWithoutAnAgentThatNeverComes) {
   EXPECT_TRUE(run.tasks_of("host2").empty());
 }
 
+TEST(Coordinator, SaysOfAnAgentThatServesAnotherRunThatItDoes) {
+  TwoHosts run;
+  run.joins("host1");
+  run.coordinator.note_busy("host2");
+  run.coordinator.note_busy("nobody");
+  run.time_passes(kBegin, seconds(11), {"host1"});
+  EXPECT_THAT(run.untested(), testing::HasSubstr("host2: its agent serves another run"));
+  EXPECT_EQ(run.blame(), "");
+}
+
 TEST(Coordinator, GoesOnWithoutAnAgentOfAnotherProtocol) {
   TwoHosts run;
   run.says("host2", Hello{.host = "host2", .version = "0.1", .protocol = 1});

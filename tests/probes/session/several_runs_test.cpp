@@ -156,7 +156,7 @@ TEST(SeveralRuns, ASecondRunAtATimeIsRefusedWithAWordAndTheFirstGoesOn) {
   ASSERT_TRUE(agent.serve());
   const auto refused = agent.said<Bye>(RunId(8));
   ASSERT_EQ(refused.size(), 1u);
-  EXPECT_THAT(refused[0].why, HasSubstr("serves run 7, and one run at a time"));
+  EXPECT_THAT(refused[0].why, HasSubstr("serves another run (7), and one at a time"));
   EXPECT_EQ(agent.engines.opened.size(), 1u);
   EXPECT_FALSE(agent.said<TaskResult>(RunId(7)).at(0).error);
 }
