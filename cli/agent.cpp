@@ -12,6 +12,7 @@
 #include "cli/options.hpp"
 #include "cli/service.hpp"
 #include "collectors/bus/bus_file.hpp"
+#include "probes/session/watch_subjects.hpp"
 #include "topology/base/outside_text.hpp"
 
 namespace weft::cli {
@@ -100,14 +101,14 @@ Result<std::string> fabric_to_stand_for(const po::variables_map& values, run::En
 /// find it.
 Result<RunId> read_run(const po::variables_map& values, const std::string& standing_for) {
   if (!values.count("run")) {
-    if (!standing_for.empty()) return run::standing_run(standing_for);
+    if (!standing_for.empty()) return session::standing_run(standing_for);
     return fail(ErrorKind::usage, "--run is missing; try: weft agent --help");
   }
   WEFT_TRY(const auto run, parse_run(values["run"].as<std::string>()));
-  if (!standing_for.empty() && run != run::standing_run(standing_for))
+  if (!standing_for.empty() && run != session::standing_run(standing_for))
     return fail(ErrorKind::usage,
                 "--run {}: the watcher of {} maps paths by the run {:x}: leave --run out with --standing",
-                values["run"].as<std::string>(), standing_for, run::standing_run(standing_for).value());
+                values["run"].as<std::string>(), standing_for, session::standing_run(standing_for).value());
   return run;
 }
 

@@ -140,9 +140,10 @@ Result<void> init(const po::variables_map& values) {
   const std::filesystem::path directory = values["directory"].as<std::string>();
   WEFT_TRY_VOID(bus::write_bus_directory(directory, spec));
   const auto operators =
-      spec.operators == 0 ? std::string()
-                          : fmt::format("  {:<9} secrets: of who may give labels to jobs (weft nccl steer)\n",
-                                        bus::kOperatorFolder);
+      spec.operators == 0
+          ? std::string()
+          : fmt::format("  {:<9} secrets: of who may sweep by these agents and give labels to jobs\n",
+                        bus::kOperatorFolder);
   fmt::print(
       "the bus of fabric {}: {}, {}, at {}:{}\n"
       "  {:<9} secrets: copy NAME.json to host NAME, and to no other\n"
@@ -292,7 +293,8 @@ OptionParser bus_init_options() {
       "cert", po::value<std::string>()->value_name("FILE"),
       "the server's certificate; agents know it by its first DNS name, whatever its address")(
       "key", po::value<std::string>()->value_name("FILE"), "the key of --cert");
-  add_operators_option(parser, "how many operators: they may give labels to jobs (weft nccl steer)");
+  add_operators_option(parser,
+                       "how many operators: they may sweep by the agents that stand and give labels to jobs");
   return parser;
 }
 
@@ -308,7 +310,10 @@ OptionParser bus_add_options() {
                                  "the fabric's file, with the NICs of the new hosts")(
       "hosts", po::value<std::string>()->value_name("LIST"),
       "the new hosts, as gpu[065-128], or @FILE (default: those of the file that the bus has not)");
-  add_operators_option(parser, "how many operators there are to be: they may give labels to jobs");
+  add_operators_option(
+      parser,
+      "how many operators there are to be: they may sweep by the agents that stand and give labels "
+      "to jobs");
   return parser;
 }
 

@@ -6,6 +6,7 @@
 #include "balancer/demand/collectives.hpp"
 #include "cli/exit_status.hpp"
 #include "collectors/bus/bus_file.hpp"
+#include "probes/session/watch_subjects.hpp"
 #include "topology/base/host_list.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/model/fabric.hpp"
@@ -133,7 +134,7 @@ Result<run::ClusterOptions> read_agents_of(const po::variables_map& values, cons
         "--credential {}: it is a host's; expected that of a watcher or an operator (weft bus add DIR "
         "--operators 1)",
         *path);
-  options.bus = run::StandingAgents{file.address_for_runs(), run::sweep_run(fabric.name())};
+  options.bus = run::StandingAgents{file.address_for_runs(), session::sweep_run(fabric.name())};
   return options;
 }
 

@@ -64,7 +64,8 @@ Result<void> read_job(po::variables_map& values, const run::Environment& environ
                   environment(kJob));
     set(values, "hosts", environment(kNodes));
   }
-  if (values["launcher"].defaulted()) set(values, "launcher", "srun");
+  const bool starts_agents = values.count("credential") == 0;
+  if (starts_agents && values["launcher"].defaulted()) set(values, "launcher", "srun");
   return {};
 }
 

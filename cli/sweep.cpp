@@ -45,7 +45,7 @@ constexpr const char* kExamples =
     "  weft sweep --fabric cluster.yaml         # every host, agents by ssh\n"
     "  weft sweep --fabric cluster.yaml --hosts 'gpu[001-064],gpu100' --load light\n"
     "  weft sweep --fabric cluster.yaml --job   # in an allocation of Slurm: its hosts, by srun\n"
-    "  weft sweep --fabric cluster.yaml --credential operator.json   # by the agents that stand\n"
+    "  weft sweep --fabric cluster.yaml --credential operator.json  # no login\n"
     "  weft sweep --fabric cluster.yaml --dry-run\n"
     "  weft sweep --lab                         # the lab named 'default'\n"
     "  weft sweep --lab=mine --load none -o json\n"
@@ -88,6 +88,7 @@ struct DryRunPlace {
   const AddressBook& addresses;
   const run::AgentSite& site;
   std::string agents;  // how they come to run there, in words
+  bool stand = false;  // they were started before
 };
 
 bool dry_run_was_asked(const po::variables_map& values) { return values.count("dry-run") != 0; }
@@ -104,8 +105,10 @@ int dry_run(const po::variables_map& values, const DryRunPlace& place, session::
   const report::DryRun told{.hosts = place.site.hosts.size(),
                             .plan = std::move(*plan),
                             .agents = place.agents,
-                            .engine = engine_words(place.site.agent_options.engine),
-                            .marking = marking_words(place.site.agent_options.packets)};
+                            .engine = place.stand ? "what the agents were started with"
+                                                  : engine_words(place.site.agent_options.engine),
+                            .marking = place.stand ? "what the agents were started with"
+                                                   : marking_words(place.site.agent_options.packets)};
   const auto json = wants_json(values);
   if (!json) return report(json.error());
   fmt::print("{}", *json ? sending_json(place.fabric, told, stamp_now())
@@ -273,7 +276,9 @@ int sweep_cluster(const po::variables_map& values, session::SweepOptions options
   if (values.count("hosts"))
     sweep.limit_to(plan::channels_in_scope(file.fabric, nics_with_agent(cluster->site)));
   if (dry_run_was_asked(values))
-    return dry_run(values, {file.fabric, file.addresses, cluster->site, agents_in_words(values, *cluster)},
+    return dry_run(values,
+                   {file.fabric, file.addresses, cluster->site, agents_in_words(values, *cluster),
+                    std::holds_alternative<run::StandingAgents>(cluster->bus)},
                    sweep, options.seed, interrupt.token());
   limit_computing(sweep, *limit, interrupt.token());
   auto counters = SweepCounters::open(values, file.counters);
@@ -326,8 +331,7 @@ int sweep_place(const po::variables_map& values, const session::SweepOptions& op
     return report({ErrorKind::usage,
                    "--counters and --prometheus are for RoCE: on InfiniBand a sweep asks the ports itself"});
   if (infiniband && values.count("credential"))
-    return report({ErrorKind::not_supported,
-                   "--credential: agents of InfiniBand are started for each sweep: leave it out"});
+    print_stderr("weft: --credential is not used: agents of InfiniBand are started for each sweep\n");
   if (file && infiniband) return sweep_infiniband_fabric(values, options, **file);
   if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
   if (file) return sweep_cluster(values, options, **file);

@@ -179,9 +179,10 @@ int trace_infiniband_fabric(const po::variables_map& values, const TraceWords& w
   if (words.audit.queue_pairs > 0)
     return report({ErrorKind::usage,
                    "--audit: on InfiniBand who connects chooses the LID, and no device a label of its own"});
-  if (words.engine || !words.dpdk_args.empty() || values.count("credential"))
-    return report(
-        {ErrorKind::usage, "--engine, --dpdk-args, --credential: on InfiniBand tables tell the paths"});
+  if (words.engine || !words.dpdk_args.empty())
+    return report({ErrorKind::usage, "--engine and --dpdk-args: on InfiniBand tables tell the paths"});
+  if (values.count("credential"))
+    print_stderr("weft: --credential is not used: on InfiniBand tables tell the paths\n");
   const bool simulated = values.count("simulate") != 0;
   const bool names_adapter = !values["device"].as<std::string>().empty();
   if (!simulated && names_adapter) return trace_subnet(values, words, file.fabric);
@@ -223,7 +224,7 @@ int trace_fabric(const po::variables_map& values, const TraceWords& words) {
   const bool simulated = values.count("simulate") != 0;
   if (const auto sent = refuse_engine_of_nothing(words, path, file->addresses.empty()); !sent)
     return report(sent.error());
-  if (values.count("credential") && (simulated || file->addresses.empty()))
+  if (values.count("credential") && simulated)
     return report({ErrorKind::usage, "--credential is of a live fabric: in a simulation nothing is sent"});
   if (!simulated && !file->addresses.empty()) {
     if (!values["hash"].defaulted())
@@ -284,6 +285,7 @@ OptionParser trace_options() {
   add_rows_option(parser.options(Group::output));
   add_html_option(parser.options(Group::output));
   parser.either({"lab"}, {"fabric", "simulate", "hash", "credential"});
+  parser.either({"credential"}, {"simulate", "audit"});
   return parser;
 }
 

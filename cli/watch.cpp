@@ -21,6 +21,7 @@
 #include "collectors/bus/bus_file.hpp"
 #include "probes/run/watch_run.hpp"
 #include "probes/run/watch_server.hpp"
+#include "probes/session/watch_subjects.hpp"
 #include "topology/lab/ibsim/ib_lab.hpp"
 #include "topology/lab/netns/lab_control.hpp"
 #include "topology/model/fabric.hpp"
@@ -93,7 +94,7 @@ Result<void> watch_with_agents(const Fabric& fabric, const AddressBook& addresse
   site.agent_options.standing_for = fabric.name();
   WEFT_TRY(auto agents, run::Agents::start(
                             fabric, site, [&](const std::string& host) { return server.address_for(host); },
-                            run::standing_run(fabric.name()), stop));
+                            session::standing_run(fabric.name()), stop));
   const run::WatchPlace place{fabric,
                               addresses,
                               expected_hosts(site),

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "topology/base/outside_text.hpp"
@@ -110,21 +111,30 @@ std::optional<steer::LabelList> JobFiles::read_labels(std::uint64_t in_force) {
   }
   look_at(for_us_, own_, steer::kLabelsAt);
   sources.push_back(&for_us_);
+  const auto has = [&](std::uint64_t generation) {
+    return std::ranges::any_of(sources, [&](const Source* source) {
+      return source->list && source->list->generation == generation;
+    });
+  };
+  const bool is_there = has(in_force);
   const Source* best = nullptr;
   for (Source* source : sources) {
     if (!source->list) continue;
     const auto generation = source->list->generation;
-    source->note = generation < in_force ? fmt::format("{}: list {} is older than list {}, which is in force",
-                                                       source->path, generation, in_force)
-                                         : "";
+    // Beside the list that is in force an older one is nothing to wonder at.
+    source->note = generation < in_force && !is_there
+                       ? fmt::format("{}: list {} is older than list {}, which is in force", source->path,
+                                     generation, in_force)
+                       : "";
     if (generation > in_force && (best == nullptr || generation > best->list->generation)) best = source;
   }
   return best == nullptr ? std::nullopt : best->list;
 }
 
+/// The nearest to this process first.
 std::string JobFiles::note() const {
-  for (const Source& source : told_)
-    if (!source.note.empty()) return source.note;
+  for (auto source = told_.rbegin(); source != told_.rend(); ++source)
+    if (!source->note.empty()) return source->note;
   return for_us_.note;
 }
 

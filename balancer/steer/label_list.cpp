@@ -1,7 +1,6 @@
 #include "balancer/steer/label_list.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "topology/base/outside_text.hpp"
 
@@ -78,15 +77,21 @@ constexpr std::string_view kAnyJob = "labels";
 
 std::string labels_file(std::string_view job) {
   if (job.empty()) return std::string(kAnyJob);
+  // In any locale of the job's program.
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
   std::string name(job);
   for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
+    if (!is_plain(c)) c = '-';
   if (name != job) name += fmt::format("-{:016x}", checksum(std::as_bytes(std::span(job))));
   return fmt::format("{}.{}", kAnyJob, name);
 }
 
 bool is_labels_file(std::string_view name) {
-  return name.starts_with(kAnyJob) && (name.size() == kAnyJob.size() || name[kAnyJob.size()] == '.');
+  if (!name.starts_with(kAnyJob)) return false;
+  name.remove_prefix(kAnyJob.size());
+  return name.empty() || (name[0] == '.' && name.find('.', 1) == std::string_view::npos);
 }
 
 std::string gid_text(const Gid& gid) {

@@ -62,6 +62,7 @@ inline constexpr std::array kJobVariables{"WEFT_NCCL_JOB", "SLURM_JOB_ID", "PBS_
 /// Letters that a file's name should not have are '-', and then a checksum tells jobs apart whose names
 /// differ there.
 std::string labels_file(std::string_view job);
+/// Not of one that is just being written.
 bool is_labels_file(std::string_view name);
 /// Of one directory: with more the oldest lists go.
 inline constexpr std::size_t kMaxLabelFiles = 64;

@@ -139,8 +139,10 @@ Result<std::string> server_config_of(const BusPlan& plan, const std::filesystem:
   for (const session::BusUser& user : users) {
     const BusMember& member = (plan.*members_of(user.account)).at(user.participant);
     for (const auto& key : member.keys) config.users.push_back({user, std::nullopt, key});
-    for (const auto& key : member.run_keys)
-      config.users.push_back({session::coordinator_of_all_runs(), std::nullopt, key});
+    const auto coordinator = user.account == session::BusAccount::operators
+                                 ? session::coordinator_of_sweeps(plan.fabric)
+                                 : session::coordinator_of_all_runs();
+    for (const auto& key : member.run_keys) config.users.push_back({coordinator, std::nullopt, key});
   }
   return fmt::format(fmt::runtime(kRemarks), (directory / kPlanFile).string(),
                      (directory / kServerConfig).string()) +

@@ -384,8 +384,12 @@ PageAnswer PageRoutes::answer(const PageRequest& request) const {
   }
   if (request.method != "GET") return error_answer(405, "only GET is allowed here");
   if (request.path == "/metrics" && setup_.metrics) {
-    const auto all = request.query.find("all");
-    auto answer = json_answer(setup_.metrics(all != request.query.end() && all->second == "1"));
+    const auto asked = request.query.find("all");
+    const bool all = asked != request.query.end() && asked->second == "1";
+    // Of a large fabric they are a hundred megabytes.
+    std::unique_lock alone(all_metrics_, std::defer_lock);
+    if (all && !alone.try_lock()) return error_answer(503, "somebody else asks for all metrics: try again");
+    auto answer = json_answer(setup_.metrics(all));
     answer.type = "text/plain; version=0.0.4; charset=utf-8";
     return answer;
   }

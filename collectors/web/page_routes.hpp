@@ -112,6 +112,7 @@ class PageRoutes {
 
   PageSetup setup_;
   mutable std::mutex mutex_;
+  mutable std::mutex all_metrics_;  // one answer of them at a time
   mutable std::map<std::string, Made> made_;
 };
 

@@ -10,6 +10,7 @@
 #include "collectors/bus/agent_link.hpp"
 #include "probes/run/gpu_memory.hpp"
 #include "probes/run/standing_agent.hpp"
+#include "probes/session/watch_subjects.hpp"
 #include "topology/host/host_reader.hpp"
 
 namespace weft::run {
@@ -17,6 +18,8 @@ namespace {
 
 constexpr const char* kDevices = "/sys";
 constexpr auto kBusAgain = std::chrono::seconds(2);  // of an agent that outlives its bus
+/// Of agents that stand: they say it for good, on two numbers.
+constexpr session::AgentTiming kStanding{.hello_interval = std::chrono::seconds(1)};
 
 /// Authorities that OpenSSL knows by itself. A login brings the one certificate that counts; to read all
 /// others of a host would cost an agent 30 ms and megabytes.
@@ -75,7 +78,7 @@ void serve_runs(RunId number, const AgentWords& words, const bus::BusCredential&
   std::mutex mutex;
   while (!stop.stop_requested()) {
     if (const auto bus = bus::connect_nats({words.server, credential}, number, words.host))
-      static_cast<void>(run_agent(**bus, hello, prepare, stop, session::AgentLife::until_stopped));
+      static_cast<void>(run_agent(**bus, hello, prepare, stop, session::AgentLife::until_stopped, kStanding));
     std::unique_lock lock(mutex);
     std::condition_variable_any().wait_for(lock, stop, kBusAgain, [] { return false; });
   }
@@ -121,7 +124,7 @@ Result<void> serve_standing(const AgentWords& words, const bus::BusCredential& c
     };
   };
   const std::jthread mappings(serve(words.run));
-  const std::jthread sweeps(serve(sweep_run(words.agent_options.standing_for)));
+  const std::jthread sweeps(serve(session::sweep_run(words.agent_options.standing_for)));
   return run_standing_agent(
       {.host = words.host,
        .version = hello.version,

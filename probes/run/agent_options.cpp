@@ -28,13 +28,6 @@ std::optional<T> value_of(const Words<T>& words, std::string_view word) {
   return found == words.end() ? std::nullopt : std::optional(found->first);
 }
 
-/// 64 bits (Fowler, Noll, Vo).
-std::uint64_t fnv_1a(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 }  // namespace
 
 std::string_view to_string(EngineKind engine) { return word_of(kEngines, engine); }
@@ -67,11 +60,6 @@ std::vector<std::string> agent_option_words(const AgentOptions& agent_options) {
   add_number("--gid-index", agent_options.packets.gid_index);
   return words;
 }
-
-RunId standing_run(std::string_view fabric) { return RunId(fnv_1a(fabric)); }
-
-/// No fabric has a name with a blank at its end.
-RunId sweep_run(std::string_view fabric) { return RunId(fnv_1a(std::string(fabric) + " ")); }
 
 std::vector<std::string> agent_arguments(const AgentWords& words) {
   std::vector<std::string> arguments{

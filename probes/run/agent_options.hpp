@@ -43,12 +43,6 @@ struct AgentOptions {
 /// As an agent's command line has it, the engine first.
 std::vector<std::string> agent_option_words(const AgentOptions& agent_options);
 
-/// The numbers under which the standing agents of a fabric serve runs, one run at a time each: the mappings
-/// of its watcher, and beside them the sweeps and traces of people. Made of its name, so that none of them
-/// need tell the others.
-RunId standing_run(std::string_view fabric);
-RunId sweep_run(std::string_view fabric);
-
 /// All that an agent's command line says.
 struct AgentWords {
   std::string server;  // nats://HOST:PORT

@@ -11,7 +11,7 @@ namespace {
 constexpr auto kGather = std::chrono::seconds(30);
 /// Starting one agent more costs the coordinator this much (a fork and a key exchange).
 constexpr auto kGatherPerHost = std::chrono::milliseconds(50);
-/// Agents that stand say hello twice a second; of one whose bus comes back, again after two seconds.
+/// Agents that stand say hello once a second; one whose bus comes back, after two seconds.
 constexpr auto kGatherStanding = std::chrono::seconds(5);
 
 AgentHost agent_on(const files::FabricFile& file, NodeId host) {

@@ -44,13 +44,17 @@ std::vector<std::byte> read_at(const OpenFile& file, std::size_t most, std::size
 }
 
 /// As processes take it: of root, or of their user; a directory may be of another who runs jobs there.
-Result<std::uint64_t> generation_in_labels(const std::string& directory, const std::string& path) {
-  WEFT_TRY(const auto labels, open_file(path));
+bool is_believed(const std::string& directory, const std::string& path) {
+  struct stat about {};
   struct stat place {};
-  if (!labels || stat(directory.c_str(), &place) != 0) return 0;
-  const auto owner = labels->about.st_uid;
-  if (owner != 0 && owner != geteuid() && owner != place.st_uid) return 0;
-  return steer::peek_generation(read_at(*labels, steer::kLabelHeader, 0)).value_or(0);
+  if (lstat(path.c_str(), &about) != 0 || stat(directory.c_str(), &place) != 0) return false;
+  return S_ISREG(about.st_mode) &&
+         (about.st_uid == 0 || about.st_uid == geteuid() || about.st_uid == place.st_uid);
+}
+
+Result<std::uint64_t> generation_in_labels(const std::string& path) {
+  WEFT_TRY(const auto labels, open_file(path));
+  return labels ? steer::peek_generation(read_at(*labels, steer::kLabelHeader, 0)).value_or(0) : 0;
 }
 
 Result<std::uint64_t> generation_in_process(const std::string& path) {
@@ -86,9 +90,11 @@ Result<std::vector<std::filesystem::path>> files_of(const std::string& place, st
   return found;
 }
 
+/// Others may put there what they like: theirs are not counted.
 Result<std::vector<std::filesystem::path>> label_files(const std::string& directory) {
-  return files_of(directory, "labels",
-                  [](const auto& path) { return steer::is_labels_file(path.filename().string()); });
+  return files_of(directory, "labels", [&](const auto& path) {
+    return steer::is_labels_file(path.filename().string()) && is_believed(directory, path);
+  });
 }
 
 /// Those of jobs alone, and the oldest first; what cannot be read or removed stays.
@@ -98,7 +104,7 @@ void remove_oldest(const std::string& directory) {
   std::vector<std::pair<std::uint64_t, std::filesystem::path>> lists;
   for (const auto& path : *paths)
     if (path.filename() != steer::labels_file(""))
-      lists.emplace_back(generation_in_labels(directory, path).value_or(0), path);
+      lists.emplace_back(generation_in_labels(path).value_or(0), path);
   std::ranges::sort(lists);
   for (std::size_t i = 0; i < lists.size() && lists.size() - i >= steer::kMaxLabelFiles; ++i)
     unlink(lists[i].second.c_str());
@@ -119,7 +125,7 @@ Result<std::uint64_t> newest_list(const std::string& directory) {
   if (!std::filesystem::exists(directory, error)) return newest;
   WEFT_TRY(const auto lists, label_files(directory));
   for (const auto& path : lists) {
-    WEFT_TRY(const auto in_list, generation_in_labels(directory, path));
+    WEFT_TRY(const auto in_list, generation_in_labels(path));
     newest = std::max(newest, in_list);
   }
   WEFT_TRY(const auto paths, process_files(directory, false));

@@ -4,6 +4,7 @@
 
 #include "probes/run/engines.hpp"
 #include "probes/session/map_script.hpp"
+#include "probes/session/watch_subjects.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::run {
@@ -23,8 +24,8 @@ namespace {
 Result<MappedPlan> trace_paths(const WatchPlace& place, const WatchOptions& options,
                                const std::stop_token& stop) {
   const Fabric& fabric = place.fabric;
-  WEFT_TRY(const auto bus,
-           bus::connect_nats(place.runs, standing_run(fabric.name()), std::string(session::kCoordinator)));
+  WEFT_TRY(const auto bus, bus::connect_nats(place.runs, session::standing_run(fabric.name()),
+                                             std::string(session::kCoordinator)));
   const auto secrets = new_run_secrets();
   session::MapScript script(fabric, place.addresses, {.answers_per_second = options.answers_per_second},
                             secrets.run);

@@ -78,6 +78,7 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
   // A second hello is an agent that began anew: what it was doing is lost.
   if (agent.state == AgentState::ready)
     return lose(name, Whose::tool, "its agent was started again during the run", actions);
+  agent.engine = hello.engine;
   const bool is_open = hello.engine == kAnyEngine && !script_.mixes_engines();
   if (!is_open || agent.state == AgentState::starting) return start_agent(agent, name, actions);
   agent.state = AgentState::offering;
@@ -297,14 +298,39 @@ bool Coordinator::anyone_took_part() const {
   return std::ranges::any_of(agents_, [](const auto& entry) { return entry.second.took_part; });
 }
 
+/// That of most NICs: packets of DPDK and of raw sockets are the same, and answer none of another engine.
+void Coordinator::keep_one_engine(Actions& actions) {
+  if (script_.mixes_engines()) return;
+  const auto kind = [](const Agent& agent) {
+    return agent.engine == kDpdkEngine ? kRawEngine : std::string_view(agent.engine);
+  };
+  const auto is_told = [](const Agent& agent) {
+    return agent.state == AgentState::ready && !agent.engine.empty() && agent.engine != kAnyEngine;
+  };
+  std::map<std::string_view, std::size_t> nics;
+  for (const auto& [name, agent] : agents_)
+    if (is_told(agent)) nics[kind(agent)] += agent.expected.nics.size();
+  if (nics.size() < 2) return;
+  const std::string most(std::ranges::max_element(nics, {}, &decltype(nics)::value_type::second)->first);
+  for (const auto& [name, agent] : agents_)
+    if (is_told(agent) && kind(agent) != most)
+      lose(name, Whose::tool,
+           fmt::format("its agent probes by {}, and those of most NICs by {}: neither answers the other",
+                       agent.engine, most),
+           actions);
+}
+
 void Coordinator::begin_wave(Actions& actions) {
   if (phase_ == Phase::gathering && !anyone_took_part()) {
     if (!left_out_.empty())
       outcome_ = fail(ErrorKind::absent, "none of {} hosts took part; {}", agents_.size(), left_out_.front());
     return finish(actions);
   }
-  if (phase_ == Phase::gathering) script_.meet(joined_hosts());
-  phase_ = Phase::running;
+  if (phase_ == Phase::gathering) {
+    phase_ = Phase::running;
+    keep_one_engine(actions);
+    script_.meet(joined_hosts());
+  }
   wave_ = script_.next_wave();
   overdue_.clear();
   if (wave_.empty()) return finish(actions);

@@ -113,6 +113,7 @@ class Coordinator {
     std::optional<HostInventory> inventory = std::nullopt;
     bool took_part = false;             // it told of its NICs, or serves one
     bool busy = false;                  // with another run, as far as was heard
+    std::string engine = {};            // by which it sends, as it says
     std::vector<NicOffer> offers = {};  // what it can send by, where the run is to say
   };
   struct Outstanding {
@@ -133,6 +134,8 @@ class Coordinator {
   void start_agent(Agent& agent, const std::string& name, Actions& actions);
   /// All that are to come have told what they can send by, or are given up: they start.
   void choose_engine_of_run(Actions& actions);
+  /// Agents that others started may send by different engines.
+  void keep_one_engine(Actions& actions);
   /// The host that serves a NIC, if its agent is at work.
   const std::string* working_host_of(PortId nic) const;
   void advance(TimePoint now);

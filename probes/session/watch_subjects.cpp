@@ -9,6 +9,22 @@
 
 namespace weft::session {
 
+namespace {
+
+/// 64 bits (Fowler, Noll, Vo).
+std::uint64_t fnv_1a(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+RunId standing_run(std::string_view fabric) { return RunId(fnv_1a(fabric)); }
+
+/// No fabric has a name with a blank at its end.
+RunId sweep_run(std::string_view fabric) { return RunId(fnv_1a(std::string(fabric) + " ")); }
+
 std::string watch_subject(std::string_view kind, std::string_view fabric, std::string_view name) {
   return fmt::format("weft.{}.{}.{}", kind, subject_token(fabric), subject_token(name));
 }
@@ -57,6 +73,10 @@ BusUser coordinator_of_all_runs() {
           self,
           {.publish = {fmt::format("weft.*.*.{}", self), fmt::format("weft.*.*.{}.*", self)},
            .subscribe = {fmt::format("weft.*.{}.*", self), fmt::format("weft.*.{}.*.*", self)}}};
+}
+
+BusUser coordinator_of_sweeps(std::string_view fabric) {
+  return {std::string(kCoordinator), subject_token(kCoordinator), coordinator_permissions(sweep_run(fabric))};
 }
 
 Result<std::vector<BusUser>> watch_users(std::string_view fabric, const std::vector<std::string>& watchers,

@@ -41,15 +41,24 @@ std::optional<std::string> name_in(std::string_view subject, std::string_view ki
 /// Under which answers to this participant come: nobody else hears them.
 std::string inbox_of(std::string_view fabric, std::string_view participant);
 
+/// The numbers under which the standing agents of a fabric serve runs, one run at a time each: the mappings
+/// of its watcher, and beside them the sweeps and traces of people. Made of its name, so that none of them
+/// need tell the others.
+RunId standing_run(std::string_view fabric);
+RunId sweep_run(std::string_view fabric);
+
 /// Of an agent that stands: its windows, what it says of itself, of its NICs and to operators, and its part
 /// in any run; it hears its plan, the labels for its host, its runs and its answers alone.
 BusPermissions standing_agent_permissions(std::string_view fabric, std::string_view host);
 /// Of a watcher: all of its account (collectors/bus/server_config.hpp).
 BusPermissions watcher_permissions();
-/// Of an operator: labels to any host, and what agents answer. Nothing else.
+/// Of an operator: labels to any host, and what agents answer. Nothing else; by another key it coordinates
+/// sweeps.
 BusPermissions operator_permissions(std::string_view fabric);
 /// Of who coordinates runs of agents that stand, whatever their number.
 BusUser coordinator_of_all_runs();
+/// The same, of sweeps and traces alone.
+BusUser coordinator_of_sweeps(std::string_view fabric);
 
 /// Watchers first, then hosts, then operators. Error (usage): two of one name, or the fabric's name is that
 /// of one: then the subjects of runs and those of windows could not be told apart.

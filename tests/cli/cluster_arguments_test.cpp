@@ -139,7 +139,7 @@ TEST(ClusterArguments, AgentsThatStandAreNotStartedNorToldHowToProbe) {
   const ScratchFile infiniband(
       "fabric: a\nkind: infiniband\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\n");
   EXPECT_THAT(call(sweep_command, {"--fabric", infiniband.path(), "--credential", "c.json"}).err,
-              HasSubstr("agents of InfiniBand are started"));
+              HasSubstr("--credential is not used"));
 }
 
 TEST(ClusterArguments, WithoutAddressesATraceIsSimulatedAndSaysSo) {

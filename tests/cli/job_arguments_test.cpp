@@ -36,7 +36,8 @@ struct Read {
 Read read(Arguments words, const Variables& variables) {
   OptionParser parser("weft sweep", "", "");
   parser.options().add_options()("hosts", po::value<std::string>(), "")(
-      "fabric", po::value<std::string>(), "")("lab", po::value<std::string>(), "");
+      "fabric", po::value<std::string>(), "")("lab", po::value<std::string>(), "")(
+      "credential", po::value<std::string>(), "");
   add_job_option(parser.options());
   add_launch_options(parser.options());
   auto values = parser.parse(words).value();
@@ -51,6 +52,13 @@ TEST(JobArguments, HostsAndLauncherAreThoseOfTheAllocation) {
   EXPECT_TRUE(taken.done);
   EXPECT_EQ(taken.hosts, "gpu[001-004]");
   EXPECT_EQ(taken.launcher, "srun");
+}
+
+TEST(JobArguments, AgentsThatStandAreNotStartedBySrun) {
+  const auto taken = read({"--job", "--fabric", "f", "--credential", "operator.json"}, kJob);
+  EXPECT_TRUE(taken.done);
+  EXPECT_EQ(taken.hosts, "gpu[001-004]");
+  EXPECT_EQ(taken.launcher, "ssh") << "as nobody said anything";
 }
 
 TEST(JobArguments, WhatIsGivenWins) {

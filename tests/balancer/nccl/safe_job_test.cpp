@@ -1,7 +1,10 @@
 // What the library must never do to a job: wait for its files, hold up its calls, lose what it took.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <fstream>
 
 #include "tests/places.hpp"
 #include "tests/support/verbs_job.hpp"
@@ -227,6 +230,26 @@ TEST(SafeJob, TakesTheListOfItsOwnJobWhereJobsShareADirectory) {
   const auto of_none = job.run({"qps=1"}, {"SLURM_JOB_ID="});
   ASSERT_EQ(of_none.size(), 1u) << job.said;
   EXPECT_EQ(of_none[0].first_label, 1u);
+}
+
+TEST(SafeJob, SaysNothingOfAnOlderListOfAnyJobAndNamesWhatIsWrongWithItsOwn) {
+  VerbsJob job;
+  job.tell({.generation = 1, .pairs = {labels_of_pair({kPort + 1})}});
+  job.tell({.generation = 2, .pairs = {labels_of_pair({kPort + 2})}, .job = "77"});
+  job.start({"qps=1", "messages=10000000"}, {"SLURM_JOB_ID=77"});
+  const auto told = job.told([](const auto& process) { return process.generation == 2; });
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->note, "");
+  const auto bytes =
+      steer::encode_labels({.generation = 3, .pairs = {labels_of_pair({kPort + 3})}, .job = "77"}).value();
+  const auto beside = job.directory() / "beside";
+  std::ofstream(beside, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  ASSERT_EQ(chmod(beside.c_str(), 0666), 0);
+  std::filesystem::rename(beside, job.directory() / steer::labels_file("77"));
+  EXPECT_TRUE(job.told([](const auto& process) {
+    return process.generation == 2 && process.note.find("others may write it") != std::string::npos;
+  }));
 }
 
 TEST(SafeJob, SaysThatTheListInItsJobsFileIsOfAnother) {

@@ -108,7 +108,7 @@ TEST(LabelListCodec, WritesNoJobWhoseNameIsTooLong) {
 
 TEST(LabelFiles, OfTwoJobsAreNeverOne) {
   EXPECT_EQ(labels_file(""), "labels");
-  EXPECT_EQ(labels_file("4711.pbs_1"), "labels.4711.pbs_1");
+  EXPECT_EQ(labels_file("4711_1"), "labels.4711_1");
   const std::set<std::string> names{labels_file("a/b"),  labels_file("a b"),
                                     labels_file("a-b"),  labels_file("../x"),
                                     labels_file("..-x"), labels_file(std::string(63, '/'))};
@@ -117,6 +117,8 @@ TEST(LabelFiles, OfTwoJobsAreNeverOne) {
     EXPECT_TRUE(is_labels_file(name)) << name;
     EXPECT_EQ(name.find('/'), std::string::npos) << name;
   }
+  EXPECT_TRUE(is_labels_file(labels_file("4711.pbs.example")));
+  EXPECT_FALSE(is_labels_file("labels.4711.new-123")) << "it is just being written";
   EXPECT_FALSE(is_labels_file("labels-old"));
   EXPECT_FALSE(is_labels_file("a.qps"));
 }

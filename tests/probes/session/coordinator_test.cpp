@@ -141,6 +141,25 @@ TEST(Coordinator, SaysOfAnAgentThatServesAnotherRunThatItDoes) {
   EXPECT_EQ(run.blame(), "");
 }
 
+TEST(Coordinator, KeepsTheAgentsOfOneEngine) {
+  const auto joined = [](TwoHosts& run, const char* of_first, const char* of_second) {
+    for (const auto& [host, engine] : {std::pair("host1", of_first), std::pair("host2", of_second)}) {
+      run.says(host, Hello{.host = host, .engine = engine});
+      run.says(host, Ready{});
+    }
+  };
+  TwoHosts run;
+  joined(run, "dpdk", "verbs");
+  EXPECT_EQ(run.untested(),
+            "host2: its agent probes by verbs, and those of most NICs by raw: neither answers the other\n");
+  EXPECT_EQ(run.blame(), "");
+  EXPECT_TRUE(run.was_stopped("host2"));
+  ASSERT_EQ(run.tasks_of("host1").size(), 1u);
+  TwoHosts alike;
+  joined(alike, "raw", "dpdk");
+  EXPECT_EQ(alike.untested(), "") << "their packets are the same";
+}
+
 TEST(Coordinator, GoesOnWithoutAnAgentOfAnotherProtocol) {
   TwoHosts run;
   run.says("host2", Hello{.host = "host2", .version = "0.1", .protocol = 1});

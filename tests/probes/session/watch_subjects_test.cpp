@@ -1,5 +1,6 @@
 #include "probes/session/watch_subjects.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,6 +49,22 @@ bool covers(std::string_view pattern, std::string_view subject) {
 }
 bool covers(const std::vector<std::string>& patterns, std::string_view subject) {
   return std::ranges::any_of(patterns, [&](const auto& pattern) { return covers(pattern, subject); });
+}
+
+TEST(WatchSubjects, WhoCoordinatesSweepsHearsNoMappingAndSpeaksInNone) {
+  const auto one = coordinator_of_sweeps("pod1");
+  EXPECT_EQ(one.account, BusAccount::agents);
+  const auto runs = fmt::format("weft.{:016x}", sweep_run("pod1").value());
+  const auto mappings = fmt::format("weft.{:016x}", standing_run("pod1").value());
+  EXPECT_TRUE(covers(one.may.publish, runs + ".a.coordinator"));
+  EXPECT_TRUE(covers(one.may.subscribe, runs + ".coordinator.a"));
+  for (const auto& foreign : {mappings, std::string("weft.obs.pod1"), std::string("weft.say.pod1")}) {
+    EXPECT_FALSE(covers(one.may.publish, foreign + ".a.coordinator")) << foreign;
+    EXPECT_FALSE(covers(one.may.publish, foreign + ".coordinator")) << foreign;
+    EXPECT_FALSE(covers(one.may.subscribe, foreign + ".coordinator.a")) << foreign;
+    EXPECT_FALSE(covers(one.may.subscribe, foreign + ".a")) << foreign;
+  }
+  EXPECT_NE(sweep_run("pod1"), sweep_run("pod2"));
 }
 
 TEST(WatchSubjects, AnOperatorGivesLabelsAndHearsTheirAnswersAndNothingElse) {
