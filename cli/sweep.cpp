@@ -45,7 +45,7 @@ constexpr const char* kExamples =
     "  weft sweep --fabric cluster.yaml         # every host, agents by ssh\n"
     "  weft sweep --fabric cluster.yaml --hosts 'gpu[001-064],gpu100' --load light\n"
     "  weft sweep --fabric cluster.yaml --job   # in an allocation of Slurm: its hosts, by srun\n"
-    "  weft sweep --fabric cluster.yaml --credential operator.json  # no login\n"
+    "  weft sweep --fabric cluster.yaml --credential bus/operators/operator.json\n"
     "  weft sweep --fabric cluster.yaml --dry-run\n"
     "  weft sweep --lab                         # the lab named 'default'\n"
     "  weft sweep --lab=mine --load none -o json\n"

@@ -125,8 +125,7 @@ TEST(ClusterArguments, AgentsThatStandAreNotStartedNorToldHowToProbe) {
                                                                  {"--agent-program", "/bin/weft"},
                                                                  {"--listen", "127.0.0.1"},
                                                                  {"--engine", "raw"},
-                                                                 {"--traffic-class", "104"},
-                                                                 {"--memory", "gpu"}})
+                                                                 {"--traffic-class", "104"}})
     EXPECT_THAT(said(words), HasSubstr(words[0] + ": with --credential no agent is started"));
   EXPECT_THAT(call(sweep_command, {"--lab=x", "--credential", "c.json"}).err,
               HasSubstr("is of a live fabric"));

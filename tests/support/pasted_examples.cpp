@@ -159,7 +159,7 @@ PasteBoard::PasteBoard() {
       "p1\",\"counters\":"
       "{\"frames_in\":1}}\\n' > counters.jsonl\n"
       "weft nccl tune cluster.yaml --hosts 4 > tuner\n"
-      "weft bus init bus --fabric cluster.yaml > table\n"
+      "weft bus init bus --fabric cluster.yaml --operators 1 > table\n"
       "weft bus init jobs --fabric fabric.yaml --operators 1 > table && cp jobs/operators/operator.json .\n"
       "for host in host1 host2 host3; do weft blacklist add $host --for 4h --reason work --ledger bl.db "
       "--fabric fabric.yaml > table; done\n";
