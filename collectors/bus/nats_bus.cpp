@@ -49,6 +49,11 @@ constexpr QueueLimits kUnread{.of_sender = 2 * session::kMaxMessageBytes,
 
 /// What a busy server, or a busy host, makes of a connection that would do: the library gave up in the
 /// middle.
+/// By chance a signature with a first byte of zero is not sent, and the login refused (libnats 3.4.1): one of
+/// 256.
+bool may_be_chance(natsStatus status, const NatsAddress& address) {
+  return status == NATS_CONNECTION_AUTH_FAILED && std::holds_alternative<BusKey>(address.credential);
+}
 bool may_do_better(natsStatus status) {
   return status == NATS_PROTOCOL_ERROR || status == NATS_TIMEOUT || status == NATS_IO_ERROR ||
          status == NATS_CONNECTION_CLOSED || status == NATS_CONNECTION_DISCONNECTED;
@@ -197,7 +202,8 @@ class NatsBus : public session::Bus {
     natsOptions_SetName(raw, self_.c_str());
     natsConnection* connection = nullptr;
     auto status = natsConnection_Connect(&connection, raw);
-    for (int again = 1; again < kConnects && may_do_better(status); ++again) {
+    for (int again = 1; again < kConnects && (may_do_better(status) || may_be_chance(status, address_));
+         ++again) {
       nats_Sleep(kReconnectWaitMs);
       status = natsConnection_Connect(&connection, raw);
     }

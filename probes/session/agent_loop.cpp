@@ -92,9 +92,8 @@ class AgentLoop {
     if (ending_ || asked == last_ended_) return {};
     if (run_ && asked != run_->id()) {
       return take_leave_of(
-          asked,
-          fmt::format("its agent serves another run ({:x}), and one at a time: try again when that is over",
-                      run_->id().value()));
+          asked, fmt::format("it serves another run ({:x}), and one at a time: try again when that is over",
+                             run_->id().value()));
     }
     last_heard_ = Clock::now();
     if (!run_) run_.emplace(bus_, prepare_, start);

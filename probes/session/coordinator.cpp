@@ -77,7 +77,12 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
                 actions);
   // A second hello is an agent that began anew: what it was doing is lost.
   if (agent.state == AgentState::ready)
-    return lose(name, Whose::tool, "its agent was started again during the run", actions);
+    return lose(name, Whose::tool,
+                "its agent began anew during the run: it was started again, or had heard nothing for 10 s",
+                actions);
+  if (!meet_nics(agent, hello))
+    return lose(name, Whose::tool,
+                "its agent was started with none of the NICs that the fabric file gives it", actions);
   agent.engine = hello.engine;
   const bool is_open = hello.engine == kAnyEngine && !script_.mixes_engines();
   if (!is_open || agent.state == AgentState::starting) return start_agent(agent, name, actions);
@@ -86,6 +91,31 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
   // It waits for the others: it is to know that it is not forgotten.
   actions.push_back(SendToAgent{name, Alive{}});
   choose_engine_of_run(actions);
+}
+
+/// By their names, else by their addresses. False: it serves none of them.
+bool Coordinator::meet_nics(Agent& agent, const Hello& hello) {
+  if (hello.nics.empty()) return true;
+  auto& nics = agent.expected.nics;
+  std::set<PortId> others;
+  for (NicAssignment& nic : nics) {
+    if (std::ranges::find(hello.nics, nic.interface, &NicReport::interface) != hello.nics.end()) continue;
+    const auto target = std::ranges::find(targets_, nic.nic, &datapath::RunNic::nic);
+    const auto own = target == targets_.end()
+                         ? hello.nics.end()
+                         : std::ranges::find(hello.nics, target->address, &NicReport::address);
+    if (own != hello.nics.end())
+      nic.interface = own->interface;
+    else
+      others.insert(nic.nic);
+  }
+  if (others.size() == nics.size()) return false;
+  for (const PortId nic : others) {
+    script_.exclude(nic);
+    leave_out(agent.expected.host, nic, "its agent was not started with this NIC");
+  }
+  std::erase_if(nics, [&](const NicAssignment& nic) { return others.contains(nic.nic); });
+  return true;
 }
 
 void Coordinator::start_agent(Agent& agent, const std::string& name, Actions& actions) {

@@ -99,6 +99,11 @@ class Coordinator {
     const auto agent = agents_.find(host);
     return agent != agents_.end() && agent->second.state == AgentState::awaited;
   }
+  /// What it says may be of use.
+  bool listens_to(const std::string& host) const {
+    const auto agent = agents_.find(host);
+    return agent != agents_.end() && agent->second.state != AgentState::lost;
+  }
   bool is_done() const { return phase_ == Phase::done; }
   /// Why the run came to nothing: no host took part, or the bus was lost before anything was of use.
   const Result<void>& outcome() const { return outcome_; }
@@ -134,7 +139,9 @@ class Coordinator {
   void start_agent(Agent& agent, const std::string& name, Actions& actions);
   /// All that are to come have told what they can send by, or are given up: they start.
   void choose_engine_of_run(Actions& actions);
-  /// Agents that others started may send by different engines.
+  // Agents that others started may have other NICs than the fabric file says, call them otherwise, and send
+  // by different engines.
+  bool meet_nics(Agent& agent, const Hello& hello);
   void keep_one_engine(Actions& actions);
   /// The host that serves a NIC, if its agent is at work.
   const std::string* working_host_of(PortId nic) const;

@@ -17,6 +17,8 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 /// Read in one go before deadlines are looked at again: more than a wave of results of a large fabric.
 constexpr std::size_t kMaxAtOnce = 10'000;
+/// The same in time: whoever sends without end holds up no deadline and no interrupt.
+constexpr auto kMaxReading = std::chrono::milliseconds(100);
 constexpr std::string_view kInterrupted = "interrupted";
 
 /// For the acknowledgements of a wave: long beside a round trip, short beside the time in which nothing may
@@ -180,9 +182,11 @@ class LocalAgents {
 /// nobody has read.
 Result<void> read_inbox(Bus& bus, Coordinator& coordinator, Outbox& outbox) {
   auto wait = Nanoseconds(kPoll);
-  for (std::size_t i = 0; i < kMaxAtOnce && !coordinator.is_done(); ++i) {
+  const auto until = Clock::now() + kPoll + kMaxReading;
+  for (std::size_t i = 0; i < kMaxAtOnce && !coordinator.is_done() && Clock::now() < until; ++i) {
     WEFT_TRY(const auto incoming, bus.receive(std::exchange(wait, Nanoseconds(0))));
     if (!incoming) break;
+    if (!coordinator.listens_to(incoming->from)) continue;
     const auto sent = decode_to_coordinator(incoming->bytes);
     if (sent && sent->run && *sent->run != coordinator.run()) {  // that is over, or another's
       coordinator.note_busy(incoming->from);

@@ -52,6 +52,11 @@ class TwoHosts {
         tasks.push_back(*task);
     return tasks;
   }
+  std::optional<StartRun> start_of(const std::string& name) const {
+    for (const SendToAgent& sent : sent_)
+      if (const auto* start = std::get_if<StartRun>(&sent.message); start && sent.host == name) return *start;
+    return std::nullopt;
+  }
   std::size_t told_progress() const { return progress_.size(); }
   const Progress& last_progress() const { return progress_.back(); }
   std::ptrdiff_t signs_of_life_for(const std::string& name) const {
@@ -139,6 +144,23 @@ TEST(Coordinator, SaysOfAnAgentThatServesAnotherRunThatItDoes) {
   run.time_passes(kBegin, seconds(11), {"host1"});
   EXPECT_THAT(run.untested(), testing::HasSubstr("host2: its agent serves another run"));
   EXPECT_EQ(run.blame(), "");
+}
+
+TEST(Coordinator, ANicThatAnAgentWasNotStartedWithIsNotTestedAndNotBlamed) {
+  const auto own = IpAddress::parse("10.0.0.1").value(), other = IpAddress::parse("10.9.9.9").value();
+  TwoHosts run;
+  run.coordinator.name_targets({{run.host(0), own}, {run.host(1), IpAddress::parse("10.0.0.2").value()}});
+  run.says("host2", Hello{.host = "host2", .nics = {{"eth0", other}}});
+  EXPECT_THAT(run.untested(), testing::HasSubstr("host2: its agent was started with none of the NICs"));
+  EXPECT_EQ(run.blame(), "");
+  EXPECT_FALSE(run.coordinator.listens_to("host2"));
+  EXPECT_FALSE(run.coordinator.listens_to("host3"));
+  // Which it calls otherwise, it has all the same.
+  run.says("host1", Hello{.host = "host1", .nics = {{"eth9", other}, {"eth0", own}}});
+  const auto started = run.start_of("host1");
+  ASSERT_TRUE(started);
+  ASSERT_EQ(started->nics.size(), 1u);
+  EXPECT_EQ(started->nics[0].interface, "eth0");
 }
 
 TEST(Coordinator, KeepsTheAgentsOfOneEngine) {
