@@ -226,6 +226,9 @@ Result<std::optional<bus::BusFile>> read_credential_file(const po::variables_map
     if (values.count(other))
       return fail(ErrorKind::usage, "--{}: where the bus is stands in the file of --credential", other);
   WEFT_TRY(auto file, bus::read_bus_file(*path));
+  if (file.steers)
+    return fail(ErrorKind::usage, "--credential {}: it is an operator's; a watcher's is watchers/NAME.json",
+                *path);
   if (file.fabric != fabric.name())
     return fail(ErrorKind::usage, "--credential {}: it is of fabric {}, and this is {}", *path, file.fabric,
                 fabric.name());

@@ -142,6 +142,10 @@ TEST_F(SteerHosts, EachHostTakesItsOwnLabelsAndTheCommandSaysWhatBecameOfThem) {
   const auto without = steer("operators/operator.json");
   EXPECT_EQ(without.status, 69);
   EXPECT_THAT(without.out, AllOf(HasSubstr("host1  list "), HasSubstr("host2  no agent answers")));
+  const auto watched =
+      call(watch_command, {"--fabric", in("fabric.yaml"), "--credential", in("bus/operators/operator.json")});
+  EXPECT_EQ(watched.status, 64);
+  EXPECT_THAT(watched.err, HasSubstr("it is an operator's"));
   const auto document = steer("operators/operator.json", {"-o", "json"});
   EXPECT_EQ(document.status, 69);
   expect_matches_schema(document.out, "steered");
