@@ -51,9 +51,7 @@ constexpr const char* kExamples =
     "  weft sweep --lab=mine --load none -o json\n"
     "  weft sweep --lab --budget 60s --save diagnosis.json\n";
 
-// sweep --dry-run: what would be sent, before anything is.
-
-constexpr std::size_t kColumns = 80;
+constexpr std::size_t kColumns = 80;  // of --dry-run, which says what would be sent, before anything is
 
 std::string engine_words(run::EngineKind engine) {
   switch (engine) {
