@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "balancer/assign/assignment_reader.hpp"
 #include "balancer/steer/label_list.hpp"

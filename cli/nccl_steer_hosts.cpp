@@ -1,6 +1,7 @@
 // `weft nccl steer --credential`: the labels of an assignment, to the hosts of a job by their standing
 // agents.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/nccl.hpp"
 #include "cli/stamp.hpp"
