@@ -94,6 +94,8 @@ void put_watcher(Families& all, const WatchState& state) {
       .add(number(state.path_windows));
   all.gauge("weft_watch_uncovered_channels", "Channels that the plan cannot cover.")
       .add(number(state.uncovered.size()));
+  all.gauge("weft_watch_routes_moved", "1: routes are not those of the plan; paths are being mapped again.")
+      .add(state.routes_moved ? 1 : 0);
 }
 
 std::string_view word_for(AgentPresence presence) {
@@ -118,6 +120,8 @@ void put_agents(Families& all, const Fabric& fabric, const WatchState& state) {
     ++presences.at(static_cast<std::size_t>(agent.presence));
     if (agent.presence == AgentPresence::present) lag = std::max(lag, agent.lag);
     sum.gaps += agent.gaps, sum.refused += agent.refused, sum.stalled += agent.stalled;
+    if (agent.presence == AgentPresence::present)
+      sum.spooled += agent.spooled, sum.dropped += agent.dropped;
   }
   auto agents = all.gauge("weft_agents", "Agents, by whether they are there.");
   for (std::size_t i = 0; i < presences.size(); ++i)
@@ -132,6 +136,10 @@ void put_agents(Families& all, const Fabric& fabric, const WatchState& state) {
       .add(number(sum.refused));
   all.counter("weft_agents_stalled_windows_total", "Windows in which their host held the agent up.")
       .add(number(sum.stalled));
+  all.gauge("weft_agents_spooled_windows", "Windows that wait at agents for the bus, as they said last.")
+      .add(number(sum.spooled));
+  all.gauge("weft_agents_dropped_windows", "Windows that agents had no room for, since each began.")
+      .add(number(sum.dropped));
   auto silent = all.gauge("weft_agent_silent", "Agents that were there and fell silent.");
   for (const auto& agent : state.agents)
     if (agent.presence == AgentPresence::silent) silent.add(1, {{"host", fabric.name_of(agent.host)}});

@@ -171,6 +171,7 @@ std::string state_json(const Fabric& fabric, const watch::WatchState& state, con
                                {"windows", state.windows},
                                {"look_ms", milliseconds(state.last_look)},
                                {"uncovered", state.uncovered.size()},
+                               {"routes_moved", state.routes_moved},
                                {"agents", agents_tree(fabric, state)},
                                {"incidents", incidents},
                                {"incident_count", state.incidents.size()},

@@ -1,5 +1,7 @@
 #include "probes/datapath/answer.hpp"
 
+#include <utility>
+
 #include "probes/packet/address_words.hpp"
 #include "probes/packet/icmp.hpp"
 #include "probes/packet/plain_probe.hpp"
@@ -14,14 +16,14 @@ struct QuotedHeader {
   std::optional<packet::ProbeHeader> header;
 };
 
-QuotedHeader read_quoted_header(const packet::IpPacket& quoted, UdpPort label,
-                                const packet::RunSecrets& secrets) {
+QuotedHeader read_quoted_header(const packet::IpPacket& quoted, UdpPort label, const KeyOfQuoted& key_of) {
   constexpr auto before = packet::kUdpSize + packet::kBthSize + packet::kDethSize;
   if (quoted.payload.size() < before + packet::kProbeHeaderSize) return {};
   const auto payload = quoted.payload.subspan(before);
   const auto header = packet::decode_probe_header(payload);
-  const bool ours = header && header->run == secrets.run &&
-                    packet::authenticate(payload, {quoted.source, quoted.destination, label}, secrets.key);
+  const auto* key = header ? key_of(*header, quoted.destination) : nullptr;
+  const bool ours =
+      key != nullptr && packet::authenticate(payload, {quoted.source, quoted.destination, label}, *key);
   return {ours, ours ? std::optional(*header) : std::nullopt};
 }
 
@@ -38,8 +40,8 @@ bool names_a_hop(const packet::IcmpError& error, bool is_v6) {
                : error.code == kNetUnreachable || error.code == kHostUnreachable;
 }
 
-std::optional<Answer> read_hop(const packet::IpPacket& packet, const LocalNic& nic,
-                               const packet::RunSecrets& secrets) {
+std::optional<HopsRanOut> read_hop(const packet::IpPacket& packet, const LocalNic& nic,
+                                   const KeyOfQuoted& key_of) {
   const auto error = packet::decode_icmp(packet);
   if (!error || !names_a_hop(*error, packet.source.is_v6())) return std::nullopt;
   const auto quoted = packet::decode_ip(error->quoted, packet::IpInput::quoted);
@@ -47,7 +49,7 @@ std::optional<Answer> read_hop(const packet::IpPacket& packet, const LocalNic& n
     return std::nullopt;
   const auto udp = packet::decode_udp(quoted->payload);
   if (!udp || udp->destination != packet::kRocePort) return std::nullopt;
-  const auto [ours, header] = read_quoted_header(*quoted, udp->source, secrets);
+  const auto [ours, header] = read_quoted_header(*quoted, udp->source, key_of);
   if (!ours) return std::nullopt;
   return HopsRanOut{.from = packet.source,
                     .destination = quoted->destination,
@@ -57,6 +59,14 @@ std::optional<Answer> read_hop(const packet::IpPacket& packet, const LocalNic& n
 }
 
 }  // namespace
+
+std::optional<HopsRanOut> read_hops_ran_out(ByteSpan frame, const LocalNic& nic, const KeyOfQuoted& key_of) {
+  const auto ethernet = packet::decode_ethernet(frame);
+  if (!ethernet) return std::nullopt;
+  const auto ip = packet::decode_ip(frame.subspan(ethernet->size));
+  if (!ip || ip->destination != nic.address || ip->protocol == packet::kProtocolUdp) return std::nullopt;
+  return read_hop(*ip, nic, key_of);
+}
 
 std::optional<Answer> AnswerReader::echo_of(const packet::ProbePacket& packet) {
   if (packet.header.kind != packet::ProbeKind::echo || packet.header.run != secrets_.run ||
@@ -73,7 +83,12 @@ std::optional<Answer> AnswerReader::read(ByteSpan frame) {
   if (!ethernet) return std::nullopt;
   const auto ip = packet::decode_ip(frame.subspan(ethernet->size));
   if (!ip || ip->destination != nic_.address) return std::nullopt;
-  if (ip->protocol != packet::kProtocolUdp) return read_hop(*ip, nic_, secrets_);
+  if (ip->protocol != packet::kProtocolUdp) {
+    auto ran_out = read_hop(*ip, nic_, [this](const auto& header, const auto&) {
+      return header.run == secrets_.run ? &secrets_.key : nullptr;
+    });
+    return ran_out ? std::optional<Answer>(std::move(*ran_out)) : std::nullopt;
+  }
   const auto packet = packet::decode_probe_packet(ethernet->header, *ip);
   return packet ? echo_of(*packet) : std::nullopt;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <variant>
 
@@ -28,6 +29,12 @@ struct HopsRanOut {
   std::optional<std::uint16_t> identification = std::nullopt;
   std::optional<packet::ProbeHeader> header = std::nullopt;  // authenticated
 };
+
+/// The key with which a quoted probe to `destination` was made; null: it is none of ours.
+using KeyOfQuoted =
+    std::function<const packet::RunKey*(const packet::ProbeHeader& header, const IpAddress& destination)>;
+/// Nothing where the frame is no router's word about a probe that `nic` sent.
+std::optional<HopsRanOut> read_hops_ran_out(ByteSpan frame, const LocalNic& nic, const KeyOfQuoted& key_of);
 
 using Answer = std::variant<Echo, HopsRanOut>;
 

@@ -21,42 +21,36 @@ sock_filter load_half_behind(std::uint32_t at) { return BPF_STMT(BPF_LD | BPF_H 
 sock_filter equal(std::uint32_t value, std::uint8_t if_so, std::uint8_t if_not) {
   return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_so, if_not);
 }
+sock_filter above(std::uint32_t value, std::uint8_t if_so, std::uint8_t if_not) {
+  return BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, value, if_so, if_not);
+}
 sock_filter any_bit(std::uint32_t bits, std::uint8_t if_so, std::uint8_t if_not) {
   return BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, if_so, if_not);
 }
 sock_filter give(std::uint32_t bytes) { return BPF_STMT(BPF_RET | BPF_K, bytes); }
 
-/// As transport_part, of probes and echoes alone: those of a sweep beside are told apart by their run.
-std::vector<sock_filter> standing_part() {
-  constexpr auto ip = static_cast<std::uint32_t>(packet::kEthernetSize);
-  return {
-      equal(IPPROTO_UDP, 0, 5),                          // 0: else drop
-      load_half_behind(ip + 2),                          // 1: destination port
-      equal(packet::kRocePort.value(), 0, 3),            // 2: else drop
-      load_byte_behind(ip + kKindAt),                    // 3
-      BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, kEcho, 1, 0),  // 4: flows and segments: drop
-      give(kTakeAll),                                    // 5
-      give(0),                                           // 6
-  };
-}
-
 /// Both families alike: X holds the size of the IP header, A its protocol.
 std::vector<sock_filter> transport_part(PacketRole role, std::uint32_t icmp, std::uint32_t ran_out,
                                         std::uint32_t unreachable) {
   constexpr auto ip = static_cast<std::uint32_t>(packet::kEthernetSize);
-  const bool prober = role == PacketRole::prober;
+  const bool probes = role != PacketRole::responder;
+  // At 4, to 9 or 10. Of a standing agent: flows and segments are dropped; the probes and echoes of a sweep
+  // beside are told apart by their run.
+  const auto by_kind = role == PacketRole::standing ? above(kEcho, 5, 4)
+                       : probes                     ? equal(kEcho, 4, 5)
+                                                    : equal(kEcho, 5, 4);
   return {
-      equal(IPPROTO_UDP, 0, 4),                      // 0: else to 5
-      load_half_behind(ip + 2),                      // 1: destination port
-      equal(packet::kRocePort.value(), 0, 7),        // 2: else drop
-      load_byte_behind(ip + kKindAt),                // 3
-      equal(kEcho, prober ? 4 : 5, prober ? 5 : 4),  // 4: to 9 or 10
-      equal(icmp, 0, 4),                             // 5: else drop
-      load_byte_behind(ip),                          // 6: ICMP type
-      equal(ran_out, prober ? 1 : 2, 0),             // 7: to 9 or 10, else on
-      equal(unreachable, prober ? 0 : 1, 1),         // 8
-      give(kTakeAll),                                // 9
-      give(0),                                       // 10
+      equal(IPPROTO_UDP, 0, 4),                // 0: else to 5
+      load_half_behind(ip + 2),                // 1: destination port
+      equal(packet::kRocePort.value(), 0, 7),  // 2: else drop
+      load_byte_behind(ip + kKindAt),          // 3
+      by_kind,                                 // 4
+      equal(icmp, 0, 4),                       // 5: else drop
+      load_byte_behind(ip),                    // 6: ICMP type
+      equal(ran_out, probes ? 1 : 2, 0),       // 7: to 9 or 10, else on
+      equal(unreachable, probes ? 0 : 1, 1),   // 8
+      give(kTakeAll),                          // 9
+      give(0),                                 // 10
   };
 }
 
@@ -101,9 +95,8 @@ std::vector<sock_filter> engine_filter(bool v6) {
 std::vector<sock_filter> packet_filter(PacketRole role, bool v6) {
   if (role == PacketRole::sender) return drop_all_filter();
   std::vector<sock_filter> program = ip_part(v6);
-  const auto rest = role == PacketRole::standing ? standing_part()
-                    : v6                         ? transport_part(role, IPPROTO_ICMPV6, 3, 1)
-                                                 : transport_part(role, IPPROTO_ICMP, 11, 3);
+  const auto rest =
+      v6 ? transport_part(role, IPPROTO_ICMPV6, 3, 1) : transport_part(role, IPPROTO_ICMP, 11, 3);
   program.insert(program.end(), rest.begin(), rest.end());
   return program;
 }

@@ -12,7 +12,7 @@ enum class PacketRole {
   prober,     // takes echoes and "hops ran out"
   responder,  // takes probes and flow packets
   sender,     // takes nothing
-  standing,   // takes probes and echoes: both ends of a standing agent's NIC
+  standing,   // takes probes, echoes and "hops ran out": both ends of a standing agent's NIC
 };
 
 /// A program over Ethernet frames of one family. A sender's takes nothing.

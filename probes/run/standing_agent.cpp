@@ -66,6 +66,8 @@ class StandingAgent {
                             .epoch = epoch_,
                             .interfaces = {},
                             .troubles = nics_.troubles(),
+                            .spooled = spool_.waiting(),
+                            .dropped = spool_.dropped(),
                             .engine = options_.engine};
     if (!refused_.empty()) hello.troubles.push_back(refused_);
     for (const session::NicReport& nic : options_.nics)

@@ -147,7 +147,16 @@ watch::StandingWindows::Nics StandingWorker::probing() {
 
 void StandingWorker::look_at(std::uint32_t index, Nic& nic) {
   receive(nic);
-  if (nic.probes && !paused_) send_due(index, nic);
+  if (!nic.probes || paused_) return;
+  send_due(index, nic);
+  send_trace(nic);
+}
+
+/// One that does not go out at once is not sent.
+void StandingWorker::send_trace(Nic& nic) {
+  const auto hop_of = [&nic](std::uint32_t peer) { return nic.hops[peer]; };
+  const ByteSpan frame = nic.probes->tracer().compose(os::steady_now(), hop_of);
+  if (!frame.empty()) static_cast<void>(nic.opened.port->send({&frame, 1}));
 }
 
 void StandingWorker::receive(Nic& nic) {
@@ -165,7 +174,10 @@ void StandingWorker::answer(Nic& nic, std::span<const datapath::Arrival> arrival
   if (replies_.size() < arrivals.size()) replies_.resize(arrivals.size());
   for (const datapath::Arrival& arrival : arrivals) {
     const auto read = keys_.read(arrival.frame, nic.opened.local.address, *nic.opened.codec);
-    if (!read) continue;
+    if (!read) {
+      if (nic.probes) nic.probes->tracer().take(arrival.frame, arrival.at);
+      continue;
+    }
     if (read->packet.header.kind == packet::ProbeKind::echo) {
       if (nic.probes) nic.probes->take(read->packet, arrival.at);
       continue;

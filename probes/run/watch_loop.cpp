@@ -48,6 +48,18 @@ std::string not_watched(const Fabric& fabric, const std::vector<ChannelId>& unco
       "not watched, as no path takes it: {}: it is down, or out of the routes; weft sweep tells", names);
 }
 
+std::string moved_route(const WatchPlace& place, const watch::MovedRoute& moved) {
+  const auto port = place.addresses.port_of(moved.from);
+  const auto channel = port ? place.fabric.channel_into(*port) : std::nullopt;
+  const auto node = place.addresses.node_of(moved.from);
+  return fmt::format("routes moved: label {} from {} to {} goes {} at hop {}; paths are mapped again",
+                     moved.label.value(), place.fabric.name_of_nic(moved.src),
+                     place.fabric.name_of_nic(moved.dst),
+                     channel ? "by " + place.fabric.name_of(*channel)
+                             : "to " + (node ? place.fabric.name_of(*node) : to_string(moved.from)),
+                     moved.hop);
+}
+
 }  // namespace
 
 WatchLoop::WatchLoop(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
@@ -116,6 +128,7 @@ void WatchLoop::begin_anew() {
   mapping_.reset();
   auto options = options_.watcher;
   options.secret = new_secret();
+  if (!options_.read_plan) options.addresses = &place_.addresses;
   watcher_.emplace(place_.fabric, options);
   mutes_revision_ = 0;
   std::vector<IncidentEvent> last;
@@ -183,6 +196,7 @@ void WatchLoop::lead() {
   if (const auto took = now() - began; took > milliseconds(1)) look_took_ = took;
   for (const auto& [host, assignment] : actions.assignments)
     static_cast<void>(parts_.link.feed->send_to(host, to_json_text(assignment)));
+  if (actions.moved) listener_.on_note(moved_route(place_, *actions.moved));
   // Who is missing in a plan that is being made says so again.
   if (actions.map_again && !mapping_) next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
   pending_.insert(pending_.end(), actions.events.begin(), actions.events.end());
@@ -282,6 +296,7 @@ void WatchLoop::hear_agents() {
     } else {
       heard_.insert(word.host);
       watcher_->hello(word.host, hello.plan, hello.epoch, now());
+      watcher_->note_spool(word.host, hello.spooled, hello.dropped);
       note_engine(word.host, hello);
     }
   }

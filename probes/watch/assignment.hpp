@@ -17,11 +17,15 @@ namespace weft::watch {
 
 using PlanVersion = Strong<struct PlanVersionTag>;  // counts from 1; 0: no plan yet
 
+/// No shortest path of a three-tier fabric has more hops.
+inline constexpr std::uint8_t kMaxTraceHop = 16;
+
 /// Probes of one label to one peer; the echo takes back_label.
 struct StreamSpec {
   std::uint32_t peer = 0;  // index into Assignment::peers
   PathLabel label;
   PathLabel back_label;
+  std::uint8_t trace_hop = 0;  // the hop that is asked whether the route is still the same; 0: none
   friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
 };
 
@@ -33,6 +37,7 @@ struct NicSchedule {
   double packets_per_second = 500;
   std::uint32_t burst = 10;  // probes that leave together, over different paths
   std::vector<StreamSpec> streams;
+  double traces_per_second = 0;  // of its streams that have a trace_hop, in turn
   friend bool operator==(const NicSchedule&, const NicSchedule&) = default;
 };
 

@@ -115,6 +115,7 @@ static void members(Io& io, StreamSpec& m) {
   io("peer", m.peer);
   io("label", m.label);
   io("back", m.back_label);
+  rarely(io, "hop", m.trace_hop);
 }
 template <class Io>
 static void members(Io& io, NicSchedule& m) {
@@ -123,6 +124,7 @@ static void members(Io& io, NicSchedule& m) {
   io("pps", m.packets_per_second);
   io("burst", m.burst);
   io("streams", table(m.streams, kMaxStreams));
+  rarely(io, "traces", m.traces_per_second);
 }
 /// One text for all pairs: there may be a thousand.
 template <class Io>
@@ -163,6 +165,8 @@ static void members(Io& io, AgentHello& m) {
   io("interfaces", at_most(kMaxInterfaces, m.interfaces));
   io("troubles", at_most(kMaxNicsOfHost, m.troubles));
   for (std::string& trouble : m.troubles) trouble = outside_text(trouble);
+  rarely(io, "spooled", m.spooled);
+  rarely(io, "dropped", m.dropped);
   rarely(io, "engine", m.engine);
 }
 template <class Io>
@@ -179,9 +183,13 @@ constexpr const char* kSpeeches[] = {"hello", "bye"};  // in the order of AgentS
 
 void check_schedule(const NicSchedule& nic, std::size_t peers) {
   check(nic.packets_per_second > 0 && nic.packets_per_second <= kMaxRate, "a rate beyond what is sent");
+  check(nic.traces_per_second == 0 ||
+            (nic.traces_per_second >= kMinTraces && nic.traces_per_second <= kMaxTraces),
+        "more traces than are sent, or fewer");
   check(nic.burst >= 1 && nic.burst <= kMaxBurst, "a burst of no probe, or of more than 64");
   for (const StreamSpec& stream : nic.streams) {
     check(stream.peer < peers, "a stream to a peer that is not listed");
+    check(stream.trace_hop <= kMaxTraceHop, "a hop beyond the last");
     check(stream.label.value() <= kLastLabel && stream.back_label.value() <= kLastLabel,
           "a label that is no UDP port");
   }

@@ -34,7 +34,9 @@ struct AgentHello {
   std::vector<HostInterface> interfaces;
   std::vector<std::string> troubles = {};  // why NICs of its assignment are not probed from
   std::uint32_t protocol = kWatchProtocol;
-  std::string engine = {};  // by which it probes, as its command line has it; empty: it does not say
+  std::uint64_t spooled = 0;  // windows that the bus has not acknowledged
+  std::uint64_t dropped = 0;  // windows that found no room among these, since its start
+  std::string engine = {};    // by which it probes, as its command line has it; empty: it does not say
   friend bool operator==(const AgentHello&, const AgentHello&) = default;
 };
 
@@ -58,9 +60,10 @@ Result<Assignment> read_assignment(std::string_view text);
 Result<AgentSpeech> read_speech(std::string_view text);
 
 inline constexpr double kMaxRate = 50'000;  // probes a second of a NIC: what one agent's thread still sends
-inline constexpr std::uint32_t kMaxBurst = 64;        // frames of one system call
-inline constexpr std::size_t kMaxNicsOfHost = 64;     // as in a window
-inline constexpr std::size_t kMaxStreams = 65'536;    // of a NIC
-inline constexpr std::size_t kMaxOtherNics = 65'536;  // peers, and NICs that may ask
+inline constexpr std::uint32_t kMaxBurst = 64;                // frames of one system call
+inline constexpr std::size_t kMaxNicsOfHost = 64;             // as in a window
+inline constexpr std::size_t kMaxStreams = 65'536;            // of a NIC
+inline constexpr std::size_t kMaxOtherNics = 65'536;          // peers, and NICs that may ask
+inline constexpr double kMinTraces = 1e-4, kMaxTraces = 100;  // a second of a NIC
 
 }  // namespace weft::watch

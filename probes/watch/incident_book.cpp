@@ -91,6 +91,12 @@ IncidentBook::Entry* IncidentBook::find(const LookFinding& finding, Nanoseconds 
   return nullptr;
 }
 
+bool IncidentBook::knows(const LookFinding& finding, Nanoseconds by) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) {
+    return !entry.is_over() && entry.began <= by && is_about(entry, finding);
+  });
+}
+
 std::optional<std::string> IncidentBook::muted(const Incident& incident, Nanoseconds wall) const {
   const Mute* mute = muting(*fabric_, mutes_, incident.place, wall);
   if (mute != nullptr) return mute->reason;

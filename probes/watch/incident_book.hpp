@@ -43,6 +43,8 @@ class IncidentBook {
   /// while they lasted with what came through before or after, and takes it for a fault of something else.
   /// What was lost there is told of already.
   std::vector<ChannelId> told_of(Nanoseconds from) const;
+  /// An incident that is not over, about the same, began by then.
+  bool knows(const LookFinding& finding, Nanoseconds by) const;
   /// The findings of a look at what was sent since `from`, in which told_of(from) said nothing.
   void see(const std::vector<LookFinding>& findings, Nanoseconds from, Times times);
   using CrossedOf = std::function<Crossed(const WatchedIncident&, std::span<const WatchedIncident> all)>;

@@ -86,6 +86,7 @@ class MadCodec final : public ProbeCodec {
 
   /// The device does not stamp what comes: a thread that looks fifty times a second does.
   bool has_arrival_times() const override { return false; }
+  bool is_routed() const override { return false; }
   bool loses_what_is_refused() const override { return false; }
 };
 

@@ -40,7 +40,7 @@ bool in_order(const NicWindow& told) {
     return std::ranges::adjacent_find(list, std::ranges::greater_equal(), member) == list.end();
   };
   return rising(told.lost, &LostProbe::offset) && rising(told.settled, &SettledProbe::number) &&
-         rising(told.delays, &StreamDelays::stream);
+         rising(told.delays, &StreamDelays::stream) && rising(told.traced, &TracedHop::stream);
 }
 
 /// `range` cut out of `holes`; false where it lies in none.
@@ -108,6 +108,7 @@ std::optional<Refusal> PathSums::check(NodeId host, const Boot& boot, const Wind
     if (!told.lost.empty() && told.lost.back().offset >= told.count) return Refusal::impossible;
     if (!told.settled.empty() && told.settled.back().number >= told.first) return Refusal::impossible;
     if (!told.delays.empty() && told.delays.back().stream >= nic.streams.size()) return Refusal::impossible;
+    if (!told.traced.empty() && told.traced.back().stream >= nic.streams.size()) return Refusal::impossible;
     const double most = nic.packets_per_second * kFaster * (in_seconds(arrival - since_) + kAhead);
     if (static_cast<double>(told.first) + told.count > most + nic.burst) return Refusal::too_fast;
     const SentRange range{told.first, told.first + told.count};

@@ -17,6 +17,7 @@ class RoceCodec final : public ProbeCodec {
                                    .from = probe.from,
                                    .to = probe.to,
                                    .label = UdpPort(static_cast<std::uint16_t>(probe.label.value())),
+                                   .hop_limit = probe.hop_limit,
                                    .traffic_class = nic.traffic_class,
                                    .identification = probe.identification};
     return encode_probe_frame(route, probe.header, key, probe.frame_size - packet::kEthernetSize, out);
@@ -40,6 +41,7 @@ class RoceCodec final : public ProbeCodec {
   }
 
   bool has_arrival_times() const override { return true; }
+  bool is_routed() const override { return true; }
   bool loses_what_is_refused() const override { return true; }
 };
 

@@ -20,6 +20,7 @@ struct CarriedProbe {
   PathLabel label;                   // that it takes
   packet::MacAddress station{};      // to be sent: where it goes first; read: whence it came. RoCE alone
   std::uint16_t identification = 0;  // of its IPv4 packet
+  std::uint8_t hop_limit = 64;       // to be sent. RoCE alone
   std::size_t frame_size = 0;        // one that frame_size() gives, or as it came
 };
 
@@ -39,6 +40,8 @@ class ProbeCodec {
   virtual std::optional<CarriedProbe> read(ByteSpan frame, const KeyOf& key_of) const = 0;
   /// Frames have the time at which they came in, not that at which they are read: round trips mean something.
   virtual bool has_arrival_times() const = 0;
+  /// Where the hops of what it writes run out, a router says so.
+  virtual bool is_routed() const = 0;
   /// What its port does not take is lost as on a cable: an Ethernet interface that takes nothing is down.
   /// Management datagrams wait in the host for a device, or a simulator, that takes them: no cable lost
   /// those.

@@ -29,7 +29,8 @@ StandingProber::StandingProber(const StandingRun& run, const StandingKeys& keys,
       start_(start),
       asked_(start),
       streams_(schedule_.streams.size()),
-      identification_(static_cast<std::uint16_t>(mix_bits(batch_.value()))) {}
+      identification_(static_cast<std::uint16_t>(mix_bits(batch_.value()))),
+      tracer_(run, keys, schedule_, nic, codec, batch_, start) {}
 
 Nanoseconds StandingProber::next_burst() const {
   if (streams_.empty()) return Nanoseconds::max();
@@ -200,7 +201,8 @@ void StandingProber::note_settled() {
 NicWindow StandingProber::close(std::uint64_t end, Nanoseconds now,
                                 const std::function<bool(std::uint32_t)>& reports_delays) {
   WEFT_CHECK(end >= first_ && end <= next_);
-  NicWindow window{.first = first_, .count = static_cast<std::uint32_t>(end - first_)};
+  NicWindow window{
+      .first = first_, .count = static_cast<std::uint32_t>(end - first_), .traced = tracer_.answers()};
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
     judge(stream, end, now);
     auto& rtt = streams_[stream].rtt;

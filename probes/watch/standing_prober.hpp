@@ -18,6 +18,7 @@
 #include "probes/datapath/packet_port.hpp"
 #include "probes/watch/standing_keys.hpp"
 #include "probes/watch/stream_losses.hpp"
+#include "probes/watch/stream_tracer.hpp"
 
 namespace weft::watch {
 
@@ -30,17 +31,6 @@ inline constexpr Nanoseconds kUnsentAfter = std::chrono::milliseconds(100);
 /// A thread that is late by more was not scheduled: half the answer wait.
 inline constexpr Nanoseconds kStallAfter = std::chrono::milliseconds(100);
 
-/// The first station of the way to a peer, by its index; absent: none is known.
-using HopOfPeer = std::function<std::optional<packet::MacAddress>(std::uint32_t peer)>;
-
-/// What a NIC's probes are of.
-struct StandingRun {
-  PlanVersion plan;
-  std::vector<datapath::Peer> peers;
-  Bytes size;
-  std::uint64_t boot = 0;  // of the agent: probes of its last life are others
-};
-
 class StandingProber {
  public:
   static constexpr std::size_t kMaxAtOnce = 64;
@@ -48,6 +38,9 @@ class StandingProber {
   /// References outlive it. `keys` are of the assignment that `schedule` is of.
   StandingProber(const StandingRun& run, const StandingKeys& keys, NicSchedule schedule,
                  const datapath::LocalNic& nic, const ProbeCodec& codec, Nanoseconds start);
+
+  StandingProber(const StandingProber&) = delete;  // its tracer refers to it
+  StandingProber& operator=(const StandingProber&) = delete;
 
   /// When compose() has something to give; a NIC without streams never has.
   Nanoseconds next_burst() const;
@@ -59,6 +52,8 @@ class StandingProber {
   void skip_time(Nanoseconds since, Nanoseconds now) { start_ += now - since; }
   /// An authentic echo that came to this NIC at `at`.
   void take(const CarriedProbe& echo, Nanoseconds at);
+
+  StreamTracer& tracer() { return tracer_; }
 
   /// One beyond the last probe handed out, and one beyond those whose answer wait is over.
   std::uint64_t next() const { return next_; }
@@ -121,6 +116,7 @@ class StandingProber {
   std::array<std::vector<std::byte>, kMaxAtOnce> frames_;
   std::vector<ByteSpan> composed_;  // of probes from next_ on
   std::uint16_t identification_;
+  StreamTracer tracer_;
 };
 
 }  // namespace weft::watch

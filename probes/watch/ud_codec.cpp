@@ -59,6 +59,7 @@ class UdCodec final : public ProbeCodec {
 
   /// Completions are seen by a thread that looks fifty times a second.
   bool has_arrival_times() const override { return false; }
+  bool is_routed() const override { return false; }
   /// A device whose port is down takes what is posted; one that takes nothing is in trouble itself.
   bool loses_what_is_refused() const override { return false; }
 };

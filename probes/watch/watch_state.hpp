@@ -34,6 +34,8 @@ struct AgentState {
   std::uint64_t gaps = 0;     // windows that never came
   std::uint64_t refused = 0;  // windows that could not be believed
   std::uint64_t stalled = 0;  // windows in which its host held it up
+  std::uint64_t spooled = 0;  // windows that wait for the bus, as it said last
+  std::uint64_t dropped = 0;  // windows that found no room there, since it began
   PlanVersion plan;           // by which it probes
   friend bool operator==(const AgentState&, const AgentState&) = default;
 };
@@ -49,6 +51,7 @@ struct WatchState {
   std::vector<Incident> incidents;     // not closed, worst first
   std::vector<ChannelId> uncovered;    // that the plan cannot cover, ascending
   bool active = true;                  // this watcher holds the lease
+  bool routes_moved = false;           // elsewhere than the plan has them; paths are being mapped again
   std::uint64_t windows = 0;           // summed since its start
   std::uint64_t path_windows = 0;      // rows of them
   Nanoseconds last_look{};             // how long the last diagnosis took

@@ -1,6 +1,7 @@
 #include "probes/watch/watcher.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "topology/model/fabric.hpp"
 
@@ -28,14 +29,16 @@ constexpr Nanoseconds kSwitchOver = minutes(2);
 /// The keys of 3,072 hosts with 8 NICs are up to 190 MB of text: a tick tells them to a few. Agents go on to
 /// the next epoch by themselves, and answer for the one before (kEpochOverlap) until all have heard of it.
 constexpr int kRenewalsATick = 8;
-constexpr Nanoseconds kUnexplainedFor = minutes(10);
 /// Looks back to when an agent was away leave out its host: what is wrong there does not show at once.
 constexpr Nanoseconds kRestless = minutes(1);
 /// Of agents that were away in the span of a look: from so many on it looks back to when all are here again,
 /// for without the rows of their hosts little would be left.
 constexpr double kManyWereGone = 0.25;
 constexpr Nanoseconds kAllHeard = seconds(3);  // of what was sent while an agent was away
-constexpr std::uint32_t kFresh = 5;  // probes of the last seconds by which something is known of a channel
+/// What is lost within it of the first sign that routes moved was lost by what moved them.
+constexpr Nanoseconds kSameMoment = seconds(1);
+constexpr Nanoseconds kMaxHold = seconds(45);  // of incidents that began in a doubt that stands
+constexpr double kDoubtful = 0.85;             // below what opens an incident
 
 }  // namespace
 
@@ -52,14 +55,15 @@ const std::vector<Scale>& scales() {
   return all;
 }
 
-Watcher::Era::Era(const Fabric& fabric, const Tolerance& tolerance, StandingPlan its, PlanVersion number,
+Watcher::Era::Era(const Fabric& fabric, const WatcherOptions& options, StandingPlan its, PlanVersion number,
                   StandingEnds where, Nanoseconds now)
     : plan(std::move(its)),
       version(number),
       ends(std::move(where)),
       since(now),
       sums(plan, version, now),
-      looker(fabric, plan, tolerance),
+      looker(fabric, plan, options.tolerance),
+      routes(fabric, options.addresses, plan),
       looked(scales().size(), now),
       unexplained(scales().size(), false) {}
 
@@ -82,7 +86,8 @@ Watcher::Agent* Watcher::agent_of(std::string_view host) {
 
 void Watcher::learned(StandingPlan plan, PlanVersion version, StandingEnds ends, Nanoseconds now) {
   before_ = std::move(era_);
-  era_ = std::make_unique<Era>(*fabric_, options_.tolerance, std::move(plan), version, std::move(ends), now);
+  are_paths_known_ = false;
+  era_ = std::make_unique<Era>(*fabric_, options_, std::move(plan), version, std::move(ends), now);
   for (const StandingNic& nic : era_->plan.nics) agents_[nic.host.value()].wants_assignment = true;
   ++version_;
 }
@@ -95,6 +100,15 @@ void Watcher::hello(std::string_view host, PlanVersion plan, RunId epoch, Nanose
   agent->heard = now;
   agent->wants_assignment = !era_ || plan != era_->version || epoch != keys_.name();
   if (!era_ || era_->plan.nics_of(agent->told.host).empty()) map_again_ = true;
+}
+
+/// More than any agent keeps is not believed: sums of them stay numbers.
+void Watcher::note_spool(std::string_view host, std::uint64_t waiting, std::uint64_t dropped) {
+  constexpr std::uint64_t kMaxBelieved = 1'000'000'000;
+  Agent* agent = agent_of(host);
+  if (agent == nullptr) return;
+  agent->told.spooled = std::min(waiting, kMaxBelieved);
+  agent->told.dropped = std::min(dropped, kMaxBelieved);
 }
 
 /// An assignment that differs in them alone begins nothing anew.
@@ -154,7 +168,45 @@ Taken Watcher::take(std::string_view host, const Window& window, Nanoseconds arr
   agent->heard = arrival;
   agent->sent_until = std::max(agent->sent_until.value_or(taken.sent_until), taken.sent_until);
   ++windows_, path_windows_ += taken.rows;
+  if (era == era_.get()) check_routes(agent->told.host, window, taken.sent_until);
   return taken;
+}
+
+void Watcher::check_routes(NodeId host, const Window& window, Nanoseconds until) {
+  const auto nics = era_->plan.nics_of(host);
+  if (!routes_.believes(host, until)) return;
+  for (const NicWindow& told : window.nics)
+    for (const TracedHop& hop : told.traced) {
+      const auto moved = era_->routes.take(nics[told.nic].first_row + hop.stream, hop.from);
+      if (moved) routes_.claim(host, *moved, until);
+    }
+  if (routes_.since() && !era_->is_doubted()) era_->doubts.push_back({until, Nanoseconds::max()});
+}
+
+void Watcher::paths_known(Nanoseconds since) {
+  book_.paths_known(since);
+  are_paths_known_ = true;
+  if (!era_) return;
+  routes_.settle(since, era_->routes);
+  era_->routes.forget_moved();
+  if (era_->is_doubted()) era_->doubts.back().until = since;
+  // What was said after the mapping began is true of its plan, too.
+  if (const auto from = routes_.since()) era_->doubts.push_back({*from, Nanoseconds::max()});
+}
+
+/// What began to be lost while a plan was in doubt is sure of no place by that plan, unless the book knows it
+/// from before: where it goes on it shows in what is sent afterwards. A doubt holds nothing back for long.
+bool Watcher::is_doubtful(const Era& era, const LookFinding& finding, Nanoseconds from,
+                          Nanoseconds now) const {
+  if (finding.cause == Cause::down && finding.since == Nanoseconds{}) return false;  // a host: by no path
+  return std::ranges::any_of(era.doubts, [&](const Doubt& doubt) {
+    const bool stands = doubt.until == Nanoseconds::max();
+    if (stands && &era == era_.get() && now - doubt.from > kMaxHold) return false;
+    const bool is_in = finding.since > Nanoseconds{}
+                           ? finding.since > doubt.from + kSameMoment && finding.since < doubt.until
+                           : from < doubt.until && now > doubt.from;
+    return is_in && !book_.knows(finding, doubt.from + kSameMoment);
+  });
 }
 
 void Watcher::refuse(std::string_view host) {
@@ -271,12 +323,15 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
       era.unexplained[i] = false;
       continue;
     }
-    const LookAnswer answer =
+    LookAnswer answer =
         era.looker.look(sums, scale.every, {hosts, told_until(), left_out}, of_delays ? &era.sums : nullptr);
     if (i == 0)
       for (const NodeId host : answer.unreachable) agents_[host.value()].unreachable = now;
     era.unexplained[i] =
         answer.everywhere || !answer.disbelieved.empty() || answer.account.lost.unexplained > 0;
+    for (LookFinding& finding : answer.findings)
+      if (is_doubtful(era, finding, sums.from, now))
+        finding.sure = false, finding.confidence = std::min(finding.confidence, kDoubtful);
     book_.see(answer.findings, sums.from, {now, wall});
     if (of_delays) book_.see_in_time(answer.findings, sums.from);
   }
@@ -296,6 +351,7 @@ void Watcher::assign(WatchActions& actions, Nanoseconds now) {
     actions.assignments.emplace_back(
         fabric_->name_of(host),
         assignment_of(*fabric_, era_->plan, host, era_->version, era_->ends, keys_, now));
+    era_->routes.add_to(actions.assignments.back().second, host);
   }
 }
 
@@ -311,69 +367,9 @@ WatchActions Watcher::tick(Nanoseconds now, Nanoseconds wall) {
   assign(actions, now);
   actions.events = book_.take_events();
   version_ += actions.events.empty() ? 0 : 1;
-  actions.map_again = std::exchange(map_again_, false) || book_.awaits_paths();
+  actions.map_again = std::exchange(map_again_, false) || book_.awaits_paths() || routes_.wants_paths(now);
+  actions.moved = routes_.news();
   return actions;
-}
-
-/// Losses of the last minutes that no finding explains; those of hours ago are no news of now.
-bool Watcher::is_unexplained() const {
-  if (!era_) return false;
-  for (std::size_t i = 0; i < scales().size(); ++i)
-    if (era_->unexplained[i] && scales()[i].span <= kUnexplainedFor) return true;
-  return false;
-}
-
-Verdict Watcher::verdict_of(const WatchState& state) const {
-  Verdict worst = Verdict::healthy;
-  for (const Incident& incident : state.incidents)
-    worst = std::max(worst, incident.state == IncidentState::suspected ? Verdict::unknown : incident.verdict);
-  const auto is_known = [](const ChannelState& channel) { return channel.covered && channel.fresh; };
-  const bool known = !state.channels.empty() && std::ranges::all_of(state.channels, is_known);
-  if (!known || is_unexplained() || is_restless_) worst = std::max(worst, Verdict::unknown);
-  return worst;
-}
-
-WatchState Watcher::state(Nanoseconds wall, bool active, Nanoseconds look_took) const {
-  WatchState state{.fabric = fabric_->name(),
-                   .version = version_,
-                   .at = wall,
-                   .active = active,
-                   .windows = windows_,
-                   .path_windows = path_windows_,
-                   .last_look = look_took};
-  for (const NodeId host : fabric_->hosts()) state.agents.push_back(agents_[host.value()].told);
-  std::ranges::sort(state.agents, {}, &AgentState::host);
-  state.incidents = book_.current();
-  state.channels.resize(fabric_->channel_count());
-  for (std::uint32_t c = 0; c < state.channels.size(); ++c) {
-    ChannelState& channel = state.channels[c];
-    channel.sent = channels_.minute()[c].sent, channel.lost = channels_.minute()[c].lost;
-    channel.sent_in_all = channels_.in_all()[c].sent, channel.lost_in_all = channels_.in_all()[c].lost;
-    channel.covered = era_ && era_->plan.crossings[c] > 0;
-    channel.fresh = channels_.recent()[c].passed() >= kFresh;
-    channel.verdict = channel.covered && channel.fresh ? Verdict::healthy : Verdict::unknown;
-  }
-  for (const Incident& incident : state.incidents) {
-    const auto verdict = incident.state == IncidentState::suspected ? Verdict::unknown : incident.verdict;
-    const auto mark = [&](ChannelId channel) {
-      state.channels[channel.value()].verdict = std::max(state.channels[channel.value()].verdict, verdict);
-    };
-    std::ranges::for_each(incident.place.channels, mark);
-    for (const auto& alternative : incident.place.alternatives)
-      for (const ChannelId channel : alternative)
-        state.channels[channel.value()].verdict =
-            std::max(state.channels[channel.value()].verdict, Verdict::unknown);
-    if (incident.place.channels.empty())
-      for (const NodeId node : incident.place.nodes) std::ranges::for_each(fabric_->channels_at(node), mark);
-  }
-  if (era_) state.plan = era_->version, state.uncovered = era_->plan.uncovered;
-  state.verdict = verdict_of(state);
-  return state;
-}
-
-std::vector<StreamOver> Watcher::streams_over(LinkId link, Nanoseconds now, std::size_t most) const {
-  if (!era_) return {};
-  return watch::streams_over(era_->plan, era_->sums.sum(now, minutes(1)), link, most);
 }
 
 }  // namespace weft::watch

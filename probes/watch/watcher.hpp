@@ -17,6 +17,7 @@
 #include "probes/watch/incident_book.hpp"
 #include "probes/watch/look.hpp"
 #include "probes/watch/path_sums.hpp"
+#include "probes/watch/route_doubt.hpp"
 #include "probes/watch/streams_over.hpp"
 #include "probes/watch/watch_state.hpp"
 #include "topology/model/tolerance.hpp"
@@ -28,6 +29,8 @@ struct WatcherOptions {
   BookOptions book;
   packet::Secret secret{};  // drawn for each watcher: the keys of all probes follow from it
   Nanoseconds key_time = std::chrono::hours(1);
+  /// By which traced hops are known; null: routes are not checked between mappings. Outlives the watcher.
+  const AddressBook* addresses = nullptr;
 };
 
 /// How long a look looks back, and how often.
@@ -40,7 +43,8 @@ const std::vector<Scale>& scales();
 struct WatchActions {
   std::vector<std::pair<std::string, Assignment>> assignments;  // by host name
   std::vector<IncidentEvent> events;                            // to append, in order
-  bool map_again = false;  // routes may have changed, or NICs came that no plan has
+  bool map_again = false;                          // routes may have changed, or NICs came that no plan has
+  std::optional<MovedRoute> moved = std::nullopt;  // the first that was seen since paths were mapped
 };
 
 class Watcher {
@@ -56,13 +60,15 @@ class Watcher {
   void learned(StandingPlan plan, PlanVersion version, StandingEnds ends, Nanoseconds now);
 
   /// Paths were mapped, from `since` on, and are those of the plan.
-  void paths_known(Nanoseconds since) { book_.paths_known(since); }
+  void paths_known(Nanoseconds since);
   /// Null: there is none yet.
   const StandingPlan* plan() const { return era_ ? &era_->plan : nullptr; }
 
   /// An agent said that it is there, with the plan and the epoch that it has: it is told what to probe where
   /// these are not those of now.
   void hello(std::string_view host, PlanVersion plan, RunId epoch, Nanoseconds now);
+  /// What it said of its spool.
+  void note_spool(std::string_view host, std::uint64_t waiting, std::uint64_t dropped);
   /// Its NICs go by these queue pairs now: whoever probes them, or is probed by them, is told.
   void pairs_are(const std::map<PortId, packet::UdPair>& pairs);
   /// It said that it goes. Planned: nothing is at fault.
@@ -92,6 +98,11 @@ class Watcher {
     std::optional<Nanoseconds> restarted = std::nullopt;  // when its last life began, where it had one before
     bool returns = false;                                 // it is back from there, and told nothing yet
   };
+  /// When a plan may have been wrong of routes.
+  struct Doubt {
+    Nanoseconds from{};
+    Nanoseconds until{};  // max: it stands, or did when the next plan came
+  };
   /// A plan with what was seen under it.
   struct Era {
     StandingPlan plan;
@@ -100,9 +111,12 @@ class Watcher {
     Nanoseconds since{};
     PathSums sums;
     Looker looker;
+    RouteChecks routes;
+    std::vector<Doubt> doubts = {};
+    bool is_doubted() const { return !doubts.empty() && doubts.back().until == Nanoseconds::max(); }
     std::vector<Nanoseconds> looked;  // by scale
     std::vector<bool> unexplained;    // by scale: its last look found losses that nothing explains
-    Era(const Fabric& fabric, const Tolerance& tolerance, StandingPlan its, PlanVersion number,
+    Era(const Fabric& fabric, const WatcherOptions& options, StandingPlan its, PlanVersion number,
         StandingEnds where, Nanoseconds now);
   };
 
@@ -114,6 +128,8 @@ class Watcher {
   std::vector<ChannelId> told_of(Nanoseconds from, bool unreachable_too) const;
   std::optional<Nanoseconds> most_back_since(Nanoseconds from) const;
   void assign(WatchActions& actions, Nanoseconds now);
+  void check_routes(NodeId host, const Window& window, Nanoseconds until);
+  bool is_doubtful(const Era& era, const LookFinding& finding, Nanoseconds from, Nanoseconds now) const;
   void note_presence(Nanoseconds now);
   bool is_unexplained() const;
   Verdict verdict_of(const WatchState& state) const;
@@ -129,6 +145,8 @@ class Watcher {
   std::optional<Nanoseconds> counted_until_;
   std::optional<Nanoseconds> most_quiet_since_;    // agents; absent: most are heard
   Nanoseconds bus_away_ = -std::chrono::hours(1);  // when it last was
+  RouteDoubt routes_;
+  bool are_paths_known_ = false;  // the plan is of a mapping of this watcher's
   std::uint64_t windows_ = 0, path_windows_ = 0, version_ = 0;
   bool map_again_ = false;
   bool is_restless_ = false;  // an agent began a new life lately

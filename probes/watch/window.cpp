@@ -10,12 +10,17 @@ namespace {
 // The layout, all numbers as LEB128 varints unless a width is said; docs/watch.md has it in words.
 //   version (1 byte), boot (8 bytes), number, plan, begin, length, flags (1 byte), NICs, each of them
 //   NIC, first, count, dropped, lost (count, rows), settled (count, rows), delays (count, rows)
+// and in version 2, which has at least one of them, traced hops (count, rows). So a watcher that asks for no
+// traces gets windows that it knows.
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kTracedVersion = 2;
 constexpr std::uint8_t kStalled = 1;  // of the flags; the others are 0
 constexpr std::size_t kMaxNics = 64;  // of a host; the largest have sixteen
 /// Streams whose delays one window tells: 64 NICs, a tenth of 640 streams each. With the longest histogram
 /// that is read, 4 KB of memory each.
 constexpr std::size_t kMaxDelays = 4096;
+constexpr std::size_t kMaxTraced = 1024;                    // of a NIC: ten times what it sends in a second
+constexpr std::uint8_t kV4 = 4, kV6 = 6;                    // before the bytes of an address
 constexpr std::uint32_t kMaxBucket = 527;                   // of round trips up to 68 s
 constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 62;  // ns: 146 years
 constexpr std::uint64_t kMaxNumber = std::uint64_t{1} << 62;
@@ -213,6 +218,33 @@ void write_nic(Writer& out, const NicWindow& nic) {
   }
 }
 
+void write_traced(Writer& out, const NicWindow& nic) {
+  out.number(nic.traced.size());
+  std::uint64_t next = 0;
+  for (const TracedHop& hop : nic.traced) {
+    out.number(hop.stream - next);
+    out.byte(hop.from.is_v6() ? kV6 : kV4);
+    for (std::size_t i = 0; i < (hop.from.is_v6() ? 16u : 4u); ++i) out.byte(hop.from.bytes()[i]);
+    next = std::uint64_t{hop.stream} + 1;
+  }
+}
+
+void read_traced(Reader& in, NicWindow& nic) {
+  const auto hops = in.rows("traced hops", kMaxTraced, 6);
+  std::uint64_t stream = 0;
+  for (std::size_t i = 0; i < hops && in.ok(); ++i) {
+    stream += in.small("stream");
+    if (stream > std::numeric_limits<std::uint32_t>::max()) in.refuse("no stream has number {}", stream);
+    const auto family = in.byte("address");
+    if (family != kV4 && family != kV6) in.refuse("no address begins with {}", family);
+    IpAddress::V6 bytes{};
+    for (std::size_t b = 0; b < (family == kV6 ? 16u : 4u); ++b) bytes[b] = in.byte("address");
+    const IpAddress::V4 v4{bytes[0], bytes[1], bytes[2], bytes[3]};
+    nic.traced.push_back(
+        {static_cast<std::uint32_t>(stream++), family == kV6 ? IpAddress(bytes) : IpAddress(v4)});
+  }
+}
+
 LostWay read_way(Reader& in, std::uint64_t row, LostWay last) {
   if ((row & 3) > static_cast<std::uint64_t>(last)) in.refuse("no way of a loss");
   return static_cast<LostWay>(row & 3);
@@ -240,7 +272,7 @@ void read_losses(Reader& in, NicWindow& nic) {
   }
 }
 
-NicWindow read_nic(Reader& in, std::size_t& delays_left) {
+NicWindow read_nic(Reader& in, std::uint8_t version, std::size_t& delays_left) {
   NicWindow nic;
   nic.nic = in.small("NIC");
   nic.first = in.number("first probe", kMaxNumber);
@@ -255,14 +287,17 @@ NicWindow read_nic(Reader& in, std::size_t& delays_left) {
     if (stream > std::numeric_limits<std::uint32_t>::max()) in.refuse("no stream has number {}", stream);
     nic.delays.push_back({static_cast<std::uint32_t>(stream++), read_histogram(in)});
   }
+  if (version == kTracedVersion) read_traced(in, nic);
   return nic;
 }
 
 }  // namespace
 
 std::vector<std::byte> encode_window(const Window& window) {
+  const auto is_traced = [](const NicWindow& nic) { return !nic.traced.empty(); };
+  const bool traced = std::ranges::any_of(window.nics, is_traced);
   Writer out;
-  out.byte(kVersion);
+  out.byte(traced ? kTracedVersion : kVersion);
   out.fixed(window.boot);
   out.number(window.number);
   out.number(window.plan.value());
@@ -270,7 +305,10 @@ std::vector<std::byte> encode_window(const Window& window) {
   out.number(static_cast<std::uint64_t>(window.length.count()));
   out.byte(window.stalled ? kStalled : 0);
   out.number(window.nics.size());
-  for (const NicWindow& nic : window.nics) write_nic(out, nic);
+  for (const NicWindow& nic : window.nics) {
+    write_nic(out, nic);
+    if (traced) write_traced(out, nic);
+  }
   return std::move(out).take();
 }
 
@@ -279,8 +317,10 @@ Result<Window> decode_window(ByteSpan bytes) {
     return fail(ErrorKind::invalid_input, "a window of {} bytes: at most {} are read", bytes.size(),
                 kMaxWindowBytes);
   Reader in(bytes);
-  if (const auto version = in.byte("version"); in.ok() && version != kVersion)
-    return fail(ErrorKind::invalid_input, "a window of version {}: this program reads {}", version, kVersion);
+  const auto version = in.byte("version");
+  if (in.ok() && version != kVersion && version != kTracedVersion)
+    return fail(ErrorKind::invalid_input, "a window of version {}: this program reads {} and {}", version,
+                kVersion, kTracedVersion);
   Window window;
   window.boot = in.fixed("boot");
   window.number = in.number("number", kMaxNumber);
@@ -292,7 +332,10 @@ Result<Window> decode_window(ByteSpan bytes) {
   window.stalled = flags == kStalled;
   const auto nics = in.rows("NICs", kMaxNics, 7);
   std::size_t delays_left = kMaxDelays;
-  for (std::size_t i = 0; i < nics && in.ok(); ++i) window.nics.push_back(read_nic(in, delays_left));
+  for (std::size_t i = 0; i < nics && in.ok(); ++i) window.nics.push_back(read_nic(in, version, delays_left));
+  const auto is_plain = [](const NicWindow& nic) { return nic.traced.empty(); };
+  if (version == kTracedVersion && std::ranges::all_of(window.nics, is_plain))
+    in.refuse("no hop was traced, which is version {}", kVersion);
   if (!in.at_end()) in.refuse("more follows than belongs to it");
   if (!in.ok()) return fail(ErrorKind::invalid_input, "a window cannot be read: {}", in.wrong());
   return window;

@@ -36,6 +36,13 @@ struct StreamDelays {
   friend bool operator==(const StreamDelays&, const StreamDelays&) = default;
 };
 
+/// The router that answered where the hops of a trace of a stream ran out (StreamSpec::trace_hop).
+struct TracedHop {
+  std::uint32_t stream = 0;
+  IpAddress from;
+  friend bool operator==(const TracedHop&, const TracedHop&) = default;
+};
+
 struct NicWindow {
   std::uint32_t nic = 0;              // index into Assignment::nics
   std::uint64_t first = 0;            // number of the first probe in the schedule
@@ -46,6 +53,7 @@ struct NicWindow {
   /// Of the echoes, those that this host itself is known to have dropped unread (a full socket): they are
   /// among `lost`, and which they are is not known.
   std::uint32_t dropped = 0;
+  std::vector<TracedHop> traced = {};  // ascending by stream
   friend bool operator==(const NicWindow&, const NicWindow&) = default;
 };
 

@@ -12,6 +12,7 @@
 #include "collectors/web/page_server.hpp"
 #include "tests/support/browser.hpp"
 #include "tests/support/lab_user.hpp"
+#include "tests/support/page_colours.hpp"
 #include "topology/base/instant.hpp"
 #include "topology/os/clocks.hpp"
 
@@ -109,6 +110,48 @@ TEST(WatchPage, ADegradingPortHasTheDaysThatAreLeftAndChangesNoVerdict) {
   EXPECT_TRUE((*browser)->waits_for(
       "return document.querySelector('#side').innerText.includes('leaf1/p3 loses frames in')"));
   EXPECT_EQ((*browser)->console(), "");
+}
+
+TEST(WatchPage, AFaultIsSeenThereOpenedByAClickAndFoundAgainByTheSlider) {
+  if (!Browser::is_there()) GTEST_SKIP() << "chromium and chromium-driver are not installed";
+  WatchedByPage lab([](const LabUser&) { return std::vector<std::string>{"--close-after", "4s"}; });
+  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 60s));
+  auto started = Browser::start();
+  ASSERT_TRUE(started) << started.error().message;
+  Browser& page = **started;
+  ASSERT_TRUE(page.open(lab.url() + "#/watched"));
+  const auto shows = [&](const char* verdict) {
+    return page.waits_for(
+        fmt::format("return document.getElementById('banner').dataset.verdict === '{}'", verdict), 90s);
+  };
+  const auto has_colour = [&](int dx, int dy, std::array<int, 3> wanted) {
+    return lab.comes([&] { return link_colour(page, "leaf1--spine1", dx, dy) == wanted; }, 10s);
+  };
+  ASSERT_TRUE(shows("healthy"));
+  lab.user.fault("leaf1--spine1", {"--loss", "30", "--from", "leaf1"});
+  ASSERT_TRUE(shows("failed"));
+  EXPECT_TRUE(has_colour(-5, 0, kFailedColour));
+  const auto place = page.script(
+      "const w = weftPage, b = document.getElementById('view').getBoundingClientRect(), [x, y] = "
+      "w.scene.places.get(w.model.findLink('leaf1--spine1')); return [Math.round(b.left + x), "
+      "Math.round(b.top + y)]");
+  ASSERT_TRUE(page.click(place.at(0), place.at(1)));
+  EXPECT_TRUE(
+      page.waits_for("return document.querySelector('#paths')?.innerText.includes('leaf1 \u2192 spine1')"));
+  std::this_thread::sleep_for(25s);  // the slider's steps are ten seconds
+  ASSERT_EQ(lab.user.weft({"lab", "heal", "--name", lab.user.lab}).status, 0);
+  ASSERT_TRUE(page.open(lab.url() + "#/watched"));
+  // Clean probes close it, over paths that were mapped since.
+  ASSERT_TRUE(page.waits_for("return document.getElementById('banner').dataset.verdict === 'healthy'", 150s));
+  const auto opened = lab.opened();
+  ASSERT_TRUE(opened);
+  page.script(
+      fmt::format("const s = document.getElementById('time'); s.value = Date.parse('{}') + 15000;"
+                  "s.dispatchEvent(new Event('input'))",
+                  opened->at("at").get<std::string>()));
+  EXPECT_TRUE(shows("failed"));
+  EXPECT_TRUE(has_colour(-5, 0, kFailedColour));
+  EXPECT_EQ(page.console(), "");
 }
 
 TEST(WatchPage, AMuteThatIsTypedThereAlertsNobodyUntilItIsEndedThere) {

@@ -78,6 +78,56 @@ TEST(Watch, ASpineAllOfWhoseCablesAreDownIsNeverHealthyAgainThoughRoutesLeaveIt)
   EXPECT_EQ(lab.watch().wait(10s).status, 0);
 }
 
+/// What goes up from a leaf by the first of its two uplinks goes by the second from now on. The kernel
+/// changes a nexthop in place: nothing is lost.
+void move_routes(const WatchedLab& lab, const std::string& leaf) {
+  const auto in = [&](std::vector<std::string> command) {
+    command.insert(command.begin(), {"lab", "exec", leaf, "--name", lab.user.lab, "--"});
+    const auto answer = lab.user.weft(command);
+    EXPECT_EQ(answer.status, 0) << answer.errors;
+    return answer.output;
+  };
+  const Json all = Json::parse(in({"ip", "-j", "nexthop"}));
+  std::vector<Json> uplinks;
+  for (const Json& group : all)
+    for (const Json& member : group.value("group", Json::array()))
+      for (const Json& hop : all)
+        if (hop["id"] == member["id"]) uplinks.push_back(hop);
+  ASSERT_GE(uplinks.size(), 2u) << all;
+  in({"ip", "nexthop", "replace", "id", uplinks[0]["id"].dump(), "via", uplinks[1]["gateway"], "dev",
+      uplinks[1]["dev"]});
+}
+
+TEST(Watch, RoutesThatMoveWithoutALossAreSeenBetweenMappings) {
+  WatchedLab lab;
+  ASSERT_TRUE(lab.becomes_healthy(true, 40s));
+  const auto mapped = [&] {
+    const auto said = lab.watch().errors_so_far();
+    int plans = 0;
+    for (auto at = said.find("weft: plan "); at != std::string::npos; at = said.find("weft: plan ", at + 1))
+      ++plans;
+    return plans;
+  };
+  const int before = mapped();
+  move_routes(lab, "leaf1");
+  const auto moved = std::chrono::steady_clock::now();
+  while (lab.watch().errors_so_far().find("routes moved: ") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), moved + 12s) << lab.watch().errors_so_far();
+    std::this_thread::sleep_for(100ms);
+  }
+  ASSERT_TRUE(lab.becomes_healthy(false, 5s));
+  // Mapped within some 25 s, not at the end of the minute; leaf1's way to that spine is crossed by none now.
+  while (mapped() == before) {
+    ASSERT_LT(std::chrono::steady_clock::now(), moved + 40s) << lab.watch().errors_so_far();
+    std::this_thread::sleep_for(100ms);
+  }
+  EXPECT_THAT(lab.watch().errors_so_far(),
+              testing::HasSubstr("not watched, as no path takes it: leaf1->spine"));
+  EXPECT_THAT(lab.events(), testing::IsEmpty());
+  lab.watch().signal(SIGINT);
+  EXPECT_EQ(lab.watch().wait(10s).status, 0);
+}
+
 TEST(Watch, ASweepRunsBesideIt) {
   WatchedLab lab;
   lab.wait_until_it_probes();

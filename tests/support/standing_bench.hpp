@@ -18,6 +18,7 @@ struct StandingShape {
   std::uint64_t boot = 77;
   bool v6 = false;
   Nanoseconds key_time = std::chrono::hours(1);
+  std::uint8_t trace_hop = 0;  // once a second
 };
 
 class StandingBench {
@@ -68,6 +69,8 @@ class StandingBench {
       nic.sent(taken, before, wire.now());
       if (!all) break;
     }
+    const ByteSpan trace = nic.tracer().compose(wire.now(), [this](std::uint32_t) { return hop(); });
+    if (!trace.empty()) static_cast<void>(wire.send({&trace, 1}));
     if (auto window =
             windows.next({{0, &nic}}, wire.now(), [this](std::uint32_t) { return wire.overruns(); }))
       told.push_back(std::move(*window));
@@ -87,6 +90,8 @@ class StandingBench {
         for (const auto& arrival : *arrivals)
           if (const auto read = keys.read(arrival.frame, wire.nic().address, watch::roce_codec()))
             nic.take(read->packet, arrival.at);
+          else
+            nic.tracer().take(arrival.frame, arrival.at);
       }
     }
   }
@@ -113,7 +118,8 @@ class StandingBench {
         .nics = {
             {.nic = PortId(1), .interface = "eth0", .packets_per_second = shape.rate, .burst = shape.burst}}};
     for (std::uint32_t i = 0; i < shape.streams; ++i)
-      made.nics[0].streams.push_back({0, PathLabel(50'000 + i), PathLabel(51'000 + i)});
+      made.nics[0].streams.push_back({0, PathLabel(50'000 + i), PathLabel(51'000 + i), shape.trace_hop});
+    if (shape.trace_hop > 0) made.nics[0].traces_per_second = 1;
     return made;
   }
 };

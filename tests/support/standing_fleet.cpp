@@ -221,6 +221,7 @@ FleetRun::FleetRun(const Fabric& fabric, const FleetOptions& options, const watc
       fleet_(fabric, plan_, watch::PlanVersion(1), options),
       watcher_(fabric, watcher) {
   watcher_.learned(plan_, watch::PlanVersion(1), fleet_ends(fabric, plan_), {});
+  watcher_.paths_known({});
   for (const NodeId host : fabric.hosts()) watcher_.hello(fabric.name_of(host), {}, {}, {});
 }
 
@@ -238,6 +239,8 @@ std::vector<IncidentEvent> FleetRun::advance(int count) {
         watcher_.take(fabric_->name_of(next->host), next->window,
                       std::max(next->arrival, now - milliseconds(250)));
       const auto actions = watcher_.tick(now, now);
+      if (actions.moved) moved.push_back(*actions.moved);
+      wants_paths = actions.map_again;
       all.insert(all.end(), actions.events.begin(), actions.events.end());
     }
   }

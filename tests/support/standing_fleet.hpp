@@ -98,6 +98,10 @@ class FleetRun {
   watch::Watcher& watcher() { return watcher_; }
   const watch::StandingPlan& plan() const { return plan_; }
   Nanoseconds now() const { return fleet_.now(); }
+  /// Of all ticks so far: routes that were said to have moved; of the last one: whether paths are to be
+  /// mapped.
+  std::vector<watch::MovedRoute> moved;
+  bool wants_paths = false;
   /// Changes what is sent before it arrives; may add, remove, reorder.
   std::function<void(std::vector<SentWindow>&)> between;
 

@@ -59,6 +59,7 @@ function healthOfWatch(state, agents) {
       agents.gaps ? row('windows that never came', count(agents.gaps)) : null,
       agents.refused ? row('windows refused', count(agents.refused)) : null,
       row('channels not covered', count(state.uncovered)),
+      state.routes_moved ? row('routes', 'moved: paths are mapped again') : null,
       row('last look took', `${state.look_ms} ms`)),
   ];
 }

@@ -49,6 +49,8 @@ watch::WatchState lossy() {
   state.incidents.push_back(incident);
   state.agents[1].presence = watch::AgentPresence::silent;
   state.agents[0].gaps = 4;
+  state.agents[0].spooled = 60, state.agents[2].spooled = 5, state.agents[2].dropped = 3;
+  state.agents[1].spooled = 900;  // it is silent
   return state;
 }
 
@@ -98,6 +100,9 @@ TEST(WatchMetrics, TellOfTheWatcherAndItsAgents) {
   EXPECT_THAT(text, HasSubstr(R"(weft_agent_silent{fabric="clos",host="host2"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(weft_agents_gap_windows_total{fabric="clos"} 4)"));
   EXPECT_THAT(text, HasSubstr(R"(weft_agents_lag_max_seconds{fabric="clos"} 0.3)"));
+  EXPECT_THAT(text, HasSubstr(R"(weft_agents_spooled_windows{fabric="clos"} 65)"));
+  EXPECT_THAT(text, HasSubstr(R"(weft_agents_dropped_windows{fabric="clos"} 3)"));
+  EXPECT_THAT(text, HasSubstr(R"(weft_watch_routes_moved{fabric="clos"} 0)"));
   EXPECT_THAT(text, HasSubstr(R"(weft_watch_plan_version{fabric="clos"} 3)"));
 }
 

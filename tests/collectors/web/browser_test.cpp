@@ -9,6 +9,7 @@
 #include "collectors/web/page_server.hpp"
 #include "tests/fakes/fake_watched.hpp"
 #include "tests/support/browser.hpp"
+#include "tests/support/page_colours.hpp"
 #include "topology/model/clos.hpp"
 
 namespace weft::web {
@@ -25,17 +26,6 @@ constexpr const char* kDown = "\uE015";
 constexpr const char* kTab = "\uE004";
 /// The state of a fabric stands still here: it is of so much later, so that no slow machine sees it grow old.
 constexpr auto kAhead = 10min;
-
-/// Red, green and blue of the sign of a link, in the middle of what is drawn there. A pixel is copied first:
-/// the browser warns of a canvas that is read often.
-constexpr const char* kColourAt = R"(
-  const w = globalThis.weftPage, view = document.getElementById('view'), l = w.model.findLink('LINK');
-  const [x, y] = w.scene.places.get(l), s = devicePixelRatio, pixel = document.createElement('canvas');
-  pixel.width = pixel.height = 1;
-  const ctx = pixel.getContext('2d', {willReadFrequently: true});
-  ctx.drawImage(view, -Math.round(x * s + DX), -Math.round(y * s + DY));
-  const p = ctx.getImageData(0, 0, 1, 1).data;
-  return [p[0], p[1], p[2]];)";
 
 std::string with(std::string text, const std::string& what, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
@@ -78,13 +68,10 @@ class Page {
   /// which is then drawn anew: so it is waited for.
   void has_colour(const std::string& link, int dx, int dy,
                   const testing::Matcher<std::array<int, 3>>& wanted) {
-    const auto script =
-        with(with(with(kColourAt, "LINK", link), "DX", std::to_string(dx)), "DY", std::to_string(dy));
-    const auto look = [&] { return browser_->script(script).get<std::array<int, 3>>(); };
-    auto is = look();
+    auto is = link_colour(*browser_, link, dx, dy);
     for (int again = 0; again < 30 && !testing::Value(is, wanted); ++again) {
       std::this_thread::sleep_for(100ms);
-      is = look();
+      is = link_colour(*browser_, link, dx, dy);
     }
     EXPECT_THAT(is, wanted) << link;
   }
@@ -129,10 +116,6 @@ class Page {
   std::unique_ptr<Browser> browser_;
 };
 
-/// As style.css has them, light.
-constexpr std::array kFailed{0xc8, 0x10, 0x2e};
-constexpr std::array kDegraded{0xe0, 0x7b, 0x00};
-
 #define NEEDS_BROWSER() \
   if (!Browser::is_there()) GTEST_SKIP() << "chromium and chromium-driver are not installed"
 
@@ -148,8 +131,8 @@ TEST(LivePage, ShowsAtOnceWhatIsAtFaultWhereSinceWhenAndWhatToDo) {
   EXPECT_THAT(page.text("#banner"), HasSubstr("for 4 min, since "));
   EXPECT_THAT(page.text("#banner"), HasSubstr("1 more · 1 muted"));
   EXPECT_THAT(page.text("#side .card"), HasSubstr("shut spine3 port 4"));
-  page.has_colour("leaf4--spine3", -5, 0, kFailed);
-  page.has_colour("leaf1--spine2", 0, 2, kDegraded);
+  page.has_colour("leaf4--spine3", -5, 0, kFailedColour);
+  page.has_colour("leaf1--spine2", 0, 2, kDegradedColour);
   page.has_colour("leaf2--spine1", 0, 2, std::array{0xff, 0xff, 0xff});  // a muted sign is hollow
   EXPECT_EQ(page.browser().console(), "");
 }
@@ -162,7 +145,7 @@ TEST(LivePage, ShowsNewsWithoutAReloadAndHealthAfterIt) {
   const auto incident = page.watched().fault("leaf1->spine2", 0.012, page.watched().now());
   EXPECT_TRUE(
       page.browser().waits_for("return document.getElementById('banner').dataset.verdict === 'degraded'"));
-  page.has_colour("leaf1--spine2", 0, 2, kDegraded);
+  page.has_colour("leaf1--spine2", 0, 2, kDegradedColour);
   page.watched().heal(incident, page.watched().now());
   EXPECT_TRUE(
       page.browser().waits_for("return document.getElementById('banner').dataset.verdict === 'healthy'"));
@@ -234,7 +217,7 @@ TEST(LivePage, TheSliderShowsAMomentThatIsOver) {
       "weftPage.timeline.setView(0, 0);");  // as what comes in the meantime does
   page.shows("lab/overview@past");
   EXPECT_THAT(page.text("#banner"), HasSubstr("FAILED — leaf3--spine4"));
-  page.has_colour("leaf3--spine4", -5, 0, kFailed);
+  page.has_colour("leaf3--spine4", -5, 0, kFailedColour);
   EXPECT_THAT(page.browser().script("return location.hash").get<std::string>(), HasSubstr("?at="));
   ASSERT_TRUE(page.browser().press("l"));
   page.shows("lab/overview");
@@ -380,7 +363,8 @@ TEST(LivePage, AnOldStateIsUnknownAndNeverHealthy) {
   EXPECT_EQ(page.browser().script("return document.getElementById('banner').dataset.verdict"), "unknown");
   EXPECT_THAT(page.text("#notice"), HasSubstr("the watcher has not looked for"));
   EXPECT_EQ(page.browser().script("return weftPage.moment.letters.includes('h')"), false);
-  page.has_colour("leaf1--spine2", 0, 2, kDegraded);  // what was at fault still is, for all that is known
+  page.has_colour("leaf1--spine2", 0, 2,
+                  kDegradedColour);  // what was at fault still is, for all that is known
   page.watched().advance(kAhead);
   EXPECT_TRUE(
       page.browser().waits_for("return document.getElementById('banner').dataset.verdict === 'degraded'"));
@@ -424,7 +408,7 @@ TEST(LivePage, SeveralFabricsStandOnOnePageEachWithItsVerdict) {
   page.browser().script("document.querySelector('[data-fabric=north]').click()");
   page.shows("north/overview");
   EXPECT_THAT(page.text("#banner"), HasSubstr("DEGRADED — leaf1--spine2"));
-  page.has_colour("leaf1--spine2", 0, 2, kDegraded);
+  page.has_colour("leaf1--spine2", 0, 2, kDegradedColour);
   page.open("#/north/link/leaf1/p4--spine2/p1", "north/link/leaf1/p4--spine2/p1");
   page.shows_chart();
   EXPECT_EQ(page.browser().console(), "");
@@ -468,13 +452,13 @@ TEST(LivePage, OfTwentyFourThousandNicsShowsPodsThenLeafThenLink) {
   ASSERT_NO_FATAL_FAILURE(page.start());
   EXPECT_EQ(page.browser().script("return weftPage.model.linkCount"), 73'728);
   EXPECT_EQ(page.browser().script("return weftPage.scene.stops.length"), 24);
-  page.has_colour("spine700--core870", -4, 0, kFailed);
-  page.has_colour("leaf100--spine100", 0, 2, kDegraded);
+  page.has_colour("spine700--core870", -4, 0, kFailedColour);
+  page.has_colour("leaf100--spine100", 0, 2, kDegradedColour);
   ASSERT_TRUE(page.browser().press(kDown));
   ASSERT_TRUE(page.browser().press(kEnter));
   page.shows("hall/pod/1");
   page.open("#/hall/pod/4", "hall/pod/4");
-  page.has_colour("leaf100--spine100", 0, 2, kDegraded);
+  page.has_colour("leaf100--spine100", 0, 2, kDegradedColour);
   ASSERT_NO_FATAL_FAILURE(page.opens_by_click("leaf100--spine100"));
   ASSERT_TRUE(page.browser().press(kEscape));
   page.shows("hall/node/leaf100");

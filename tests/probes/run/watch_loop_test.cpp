@@ -99,7 +99,8 @@ class Rig {
       fleet_->put({*fault});
       if (another) fleet_->put({*another});
     }
-    for (const SentWindow& sent : fleet_->second()) {
+    for (SentWindow& sent : fleet_->second()) {
+      if (change) change(sent);
       const auto node = std::ranges::find(fabric.hosts(), sent.host);
       const auto at = static_cast<std::size_t>(node - fabric.hosts().begin());
       const watch::MessageId id{sent.window.boot + 1000 * version.value(), sent.window.number};
@@ -123,6 +124,7 @@ class Rig {
   Nanoseconds now = 1000s, wall_offset = 1'769'860'800s, append_takes{};
   std::optional<FaultSpec> fault;
   std::optional<FaultSpec> another;  // with it
+  std::function<void(SentWindow&)> change;
   std::atomic<int> mappings = 0;
   std::atomic<int> heard_hosts = 0;  // as of the last mapping
 
@@ -199,6 +201,42 @@ TEST(WatchLoop, TakesOverWithIncidentsAndPlanAndMapsNothingBeforeItSees) {
   for (const auto& agent : second.told.states.back().agents)
     EXPECT_EQ(agent.refused, 0u) << "older plans: no offence";
   for (const auto& event : rig.bus.events()) EXPECT_EQ(event.incident, 1u);
+}
+
+TEST(WatchLoop, ARouteThatMovedIsToldAndPathsAreMappedAgainSoon) {
+  Rig rig;
+  rig.addresses = plan_addresses(rig.fabric, IpFamily::v4).value().book;
+  Watch only(rig);
+  only.run_until_planned();
+  const auto told = rig.assigned();
+  ASSERT_TRUE(told);
+  EXPECT_GT(told->nics.at(0).traces_per_second, 0);
+  std::optional<std::uint32_t> traced;
+  for (std::uint32_t s = 0; s < told->nics[0].streams.size(); ++s)
+    if (told->nics[0].streams[s].trace_hop == 2) traced = s;
+  ASSERT_TRUE(traced);
+  only.version = told->plan;
+  only.run_for(6s);
+  EXPECT_EQ(only.told.states.back().verdict, Verdict::healthy);
+  const int mapped = rig.mappings;
+  // The answer of a spine's port that no way from that host enters.
+  const auto elsewhere =
+      rig.addresses.address_of(rig.fabric.target(*rig.fabric.find_channel("leaf2->spine1")));
+  rig.change = [&](SentWindow& sent) {
+    if (sent.host == rig.fabric.hosts()[0]) sent.window.nics.at(0).traced = {{*traced, *elsewhere}};
+  };
+  only.run_for(3s);  // less than ten seconds after the last mapping
+  EXPECT_EQ(only.told.count("routes moved: label "), 1);
+  EXPECT_EQ(only.told.count("goes by leaf2->spine1 at hop 2"), 1);
+  EXPECT_TRUE(only.told.states.back().routes_moved);
+  EXPECT_EQ(only.told.states.back().verdict, Verdict::unknown);
+  rig.change = nullptr;
+  const auto until = rig.now + 15s;
+  while (rig.mappings == mapped && rig.now < until) only.run_for(100ms);
+  EXPECT_GT(rig.mappings, mapped) << "not only after a minute";
+  only.run_for(3s);
+  EXPECT_FALSE(only.told.states.back().routes_moved);
+  EXPECT_EQ(only.told.states.back().verdict, Verdict::healthy);
 }
 
 TEST(WatchLoop, AFrozenOneThatThawsWritesNothingAndTellsItsStateOnce) {

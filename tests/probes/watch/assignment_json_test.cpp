@@ -125,6 +125,8 @@ TEST(AssignmentJsonTest, WhatAgentsSayReadsBackTheSame) {
                                          {*IpAddress::parse("10.0.1.1")},
                                          packet::UdPair{QpNum(17), packet::QueueKey(3)}}},
                          .troubles = {"eth1 is down"},
+                         .spooled = 17,
+                         .dropped = 2,
                          .engine = "verbs"};
   const AgentBye bye{.host = "host1", .boot = 5, .reason = "it was told to stop", .planned = true};
   for (const AgentSpeech& speech : {AgentSpeech(hello), AgentSpeech(bye)}) {

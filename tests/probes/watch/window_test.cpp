@@ -102,10 +102,10 @@ TEST(WindowTest, MoreThanItsBytesIsRefused) {
 
 TEST(WindowTest, AnotherVersionIsNamed) {
   auto other = kGolden;
-  other[0] = std::byte{2};
+  other[0] = std::byte{3};
   const auto window = decode_window(other);
   ASSERT_FALSE(window);
-  EXPECT_NE(window.error().message.find("version 2"), std::string::npos) << window.error().message;
+  EXPECT_NE(window.error().message.find("version 3"), std::string::npos) << window.error().message;
 }
 
 TEST(WindowTest, ANumberHasOneFormOnly) {
@@ -120,6 +120,24 @@ TEST(WindowTest, ALossBeyondWhatWasSentIsRefused) {
   auto window = golden_window();
   window.nics[0].lost = {{500, LostWay::open}};
   EXPECT_FALSE(decode_window(encode_window(window)));
+}
+
+TEST(WindowTest, TracedHopsMakeAnotherVersionAndAreThereThen) {
+  auto window = golden_window();
+  const auto plain = encode_window(window);
+  EXPECT_EQ(plain[0], std::byte{1});
+  window.nics.back().traced = {{3, IpAddress(IpAddress::V4{10, 128, 0, 1})}};
+  const auto traced = encode_window(window);
+  EXPECT_EQ(traced[0], std::byte{2});
+  EXPECT_EQ(*decode_window(traced), window);
+  auto none = plain;  // version 2 that says of each NIC that nothing was traced has another form
+  none[0] = std::byte{2};
+  EXPECT_FALSE(decode_window(none));
+  for (std::size_t size = 0; size < traced.size(); ++size)
+    EXPECT_FALSE(decode_window(ByteSpan(traced).first(size))) << size;
+  auto no_address = traced;
+  no_address[traced.size() - 5] = std::byte{5};  // the family
+  EXPECT_FALSE(decode_window(no_address));
 }
 
 TEST(WindowTest, MoreProbesThanAnAgentSendsAreRefused) {
@@ -146,6 +164,13 @@ rc::Gen<LostWay> ways(LostWay last) {
                       [](int way) { return static_cast<LostWay>(way); });
 }
 
+IpAddress any_address() {
+  IpAddress::V6 bytes;
+  for (auto& byte : bytes) byte = *rc::gen::arbitrary<std::uint8_t>();
+  return *rc::gen::arbitrary<bool>() ? IpAddress(bytes)
+                                     : IpAddress(IpAddress::V4{bytes[0], bytes[1], bytes[2], bytes[3]});
+}
+
 NicWindow any_nic() {
   NicWindow nic{.nic = *rc::gen::arbitrary<std::uint32_t>(),
                 .first = *rc::gen::inRange<std::uint64_t>(0, 1ULL << 40),
@@ -160,6 +185,9 @@ NicWindow any_nic() {
     for (int i = *rc::gen::inRange(0, 60); i > 0; --i)
       nic.delays.back().rtt.add(Nanoseconds(*rc::gen::inRange<std::int64_t>(0, 1LL << 34)));
   }
+  for (std::uint32_t stream = 0; *rc::gen::inRange(0, 3) > 0;
+       stream += *rc::gen::inRange<std::uint32_t>(1, 9))
+    nic.traced.push_back({stream, any_address()});
   return nic;
 }
 

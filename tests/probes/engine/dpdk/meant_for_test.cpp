@@ -102,6 +102,29 @@ TEST(MeantFor, SortsWhatTheSocketFiltersOfBothReadersTake) {
   EXPECT_GT(taken, 5'000);
 }
 
+TEST(MeantFor, AStandingAgentTakesWhatBothReadersTakeButFlowsAndSegments) {
+  std::mt19937 draws(9);
+  int flows = 0, others = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const bool v6 = i % 2 == 0;
+    const auto frame = drawn_frame(draws, v6);
+    if (run_filter(nic::engine_filter(v6), frame) == 0) continue;
+    const bool answer = run_filter(nic::packet_filter(nic::PacketRole::prober, v6), frame) > 0;
+    const bool asked = run_filter(nic::packet_filter(nic::PacketRole::responder, v6), frame) > 0;
+    const std::size_t ip = v6 ? packet::kIpv6Size : (load_u8(frame, packet::kEthernetSize) & 0xFu) * 4;
+    const auto kind = asked ? load_u8(frame, packet::kEthernetSize + ip + packet::kUdpSize +
+                                                 packet::kBthSize + packet::kDethSize + 5)
+                            : 0;
+    const bool is_flow = kind > static_cast<std::uint8_t>(packet::ProbeKind::echo);
+    (is_flow ? flows : others) += 1;
+    EXPECT_EQ(run_filter(nic::packet_filter(nic::PacketRole::standing, v6), frame) > 0,
+              answer || (asked && !is_flow))
+        << i;
+  }
+  EXPECT_GT(flows, 1'000);
+  EXPECT_GT(others, 1'000);
+}
+
 TEST(MeantFor, TheSharedFilterTakesWhatEitherReaderTakesAndNoOtherFamily) {
   std::mt19937 draws(8);
   for (int i = 0; i < 20'000; ++i) {
