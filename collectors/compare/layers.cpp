@@ -11,6 +11,7 @@
 #include "collectors/compare/built_fabric.hpp"
 #include "collectors/compare/cell_models.hpp"
 #include "collectors/compare/effect.hpp"
+#include "collectors/compare/measured_fabric.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/statistics.hpp"
 
@@ -188,20 +189,11 @@ Reasons reasons_for(const Cell& cell, std::span<const Gone> all, double level) {
   return reasons;
 }
 
-/// Where packets of a side waited longest under load, in at least half of its runs; by the median.
 std::vector<std::string> queued_places(char side, std::span<const MeasuredRun> runs) {
-  constexpr std::size_t kMost = 3;
-  std::map<std::string, std::vector<double>> waits;
-  for (const MeasuredRun& run : runs)
-    for (const QueuedPlace& queue : run.queues) waits[queue.place].push_back(queue.wait);
-  std::vector<std::pair<double, std::string>> longest;
-  for (auto& [place, all] : waits)
-    if (2 * all.size() >= runs.size()) longest.emplace_back(median(all), place);
-  std::ranges::sort(longest, std::greater());
   std::vector<std::string> places;
-  for (std::size_t i = 0; i < std::min(longest.size(), kMost); ++i)
-    places.push_back(fmt::format("{}: {} ({} in queues)", side, longest[i].second,
-                                 readable(Nanoseconds(std::llround(longest[i].first * 1e9)))));
+  for (const QueuedPlace& queue : longest_queues(runs))
+    places.push_back(fmt::format("{}: {} ({} in queues)", side, queue.place,
+                                 readable(Nanoseconds(std::llround(queue.wait * 1e9)))));
   return places;
 }
 
@@ -229,6 +221,10 @@ std::vector<std::string> paused_places(char side, std::span<const MeasuredRun> r
   std::vector<std::string> places;
   for (std::size_t i = 0; i < std::min(longest.size(), kMost); ++i) places.push_back(longest[i].second);
   return places;
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
 }  // namespace
@@ -264,8 +260,9 @@ std::vector<NamedPlace> named_places(std::span<const MeasuredRun> runs) {
   for (const MeasuredRun& run : runs) {
     std::set<std::pair<std::string, Cause>> seen;  // a run may name both directions of a cable
     for (const Culprit& culprit : run.culprits) {
-      if (!seen.insert({culprit.place, culprit.cause}).second) continue;
       auto& [place, values] = found[{culprit.place, culprit.cause}];
+      for (const std::uint32_t channel : culprit.channels) add_once(place.channels, run.channels[channel]);
+      if (!seen.insert({culprit.place, culprit.cause}).second) continue;
       place.place = culprit.place;
       place.cause = culprit.cause;
       place.is_host = culprit.is_host;
