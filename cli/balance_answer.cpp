@@ -188,7 +188,7 @@ int answer_balance(const Fabric& fabric, const BalanceOptions& options,
   if (options.html) {
     const auto json = assignment_json(fabric, demand, assignment, options.asked.refused, stamp_now(),
                                       ecmp_spread(fabric, demand, options.assign));
-    if (const auto written = write_html(options.html, json, &fabric); !written)
+    if (const auto written = write_html(options.html, json, {&fabric}); !written)
       return report(written.error());
   }
   return print_unassigned(options.asked, assignment) > 0 ? kExitDegraded : kExitHealthy;

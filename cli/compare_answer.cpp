@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include "cli/exit_status.hpp"
+#include "cli/output_files.hpp"
 #include "cli/stamp.hpp"
 #include "cli/terminal.hpp"
-#include "collectors/report/comparison_html.hpp"
-#include "collectors/web/report_page.hpp"
-#include "topology/files/file_text.hpp"
+#include "collectors/report/comparison_document.hpp"
 
 namespace weft::cli {
 namespace {
 
-void print(const report::ComparedRuns& runs, OutputFormat format) {
+void print(const report::ComparedRuns& runs, OutputFormat format, const files::DocumentStamp& stamp) {
   switch (format) {
     case OutputFormat::table:
       return fmt::print("{}", report::comparison_table(runs, terminal_columns()));
     case OutputFormat::json:
-      return fmt::print("{}", report::comparison_json(runs, stamp_now()));
+      return fmt::print("{}", report::comparison_json(runs, stamp));
     case OutputFormat::jsonl:
       return fmt::print("{}", files::json_lines(report::comparison_rows(runs)));
     case OutputFormat::csv:
@@ -54,16 +53,16 @@ Result<double> read_margin(const po::variables_map& values) {
 
 void add_comparison_output(po::options_description& options) {
   add_rows_option(options);
-  options.add_options()("html", po::value<std::string>()->value_name("FILE"),
-                        "write a report to look at: one file, which needs nothing else");
+  add_html_option(options);
 }
 
-Result<int> answer_comparison(const po::variables_map& values, const report::ComparedRuns& runs) {
+Result<int> answer_comparison(const po::variables_map& values, const report::ComparedRuns& runs,
+                              const std::vector<const Fabric*>& fabrics) {
   WEFT_TRY(const auto format, read_output_format(values));
-  print(runs, format);
+  const auto stamp = stamp_now();
+  print(runs, format, stamp);
   if (const auto file = text_option(values, "html"))
-    WEFT_TRY_VOID(
-        files::write_text_file(*file, report::comparison_html(runs, stamp_now(), web::saving_script())));
+    WEFT_TRY_VOID(write_html(file, report::comparison_json(runs, stamp), fabrics));
   return exit_status(runs.comparison.decision());
 }
 

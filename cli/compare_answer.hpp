@@ -2,9 +2,12 @@
 // and the exit status.
 #pragma once
 
+#include <vector>
+
 #include "cli/options.hpp"
 #include "cli/words.hpp"
 #include "collectors/report/comparison_report.hpp"
+#include "topology/model/fabric.hpp"
 
 namespace weft::cli {
 
@@ -17,7 +20,8 @@ Result<double> read_margin(const po::variables_map& values);
 /// -o and --html.
 void add_comparison_output(po::options_description& options);
 /// Prints the comparison, writes its report where one is asked for; the exit status: 0 equal, 1 differs, 3
-/// undecided.
-Result<int> answer_comparison(const po::variables_map& values, const report::ComparedRuns& runs);
+/// undecided. `fabrics`: of A and of B, where their runs tell of channels.
+Result<int> answer_comparison(const po::variables_map& values, const report::ComparedRuns& runs,
+                              const std::vector<const Fabric*>& fabrics = {});
 
 }  // namespace weft::cli

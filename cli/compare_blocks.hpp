@@ -22,7 +22,8 @@ struct ComparedSide {
   std::vector<std::string> argv;                                // the program and its words
   std::vector<std::string> env;                                 // NAME=value
   std::string load = {};                                        // of a sweep, as --load has it
-  std::shared_ptr<const compare::BuiltFabric> built = nullptr;  // of a sweep, where it is known
+  std::shared_ptr<const Fabric> fabric = nullptr;               // of a sweep
+  std::shared_ptr<const compare::BuiltFabric> built = nullptr;  // the same, what it is built for
   compare::ProbesAlone probes_alone = compare::ProbesAlone::no;
 };
 

@@ -144,20 +144,27 @@ class BlockLoop {
         .named_a = compare::named_places(runs_.of_a),
         .named_b = compare::named_places(runs_.of_b),
         .runs = runs_.a.size(),
-        .of_a = runs_.of_a,
-        .of_b = runs_.of_b,
+        .measured_a = measured(plan_.a, runs_.of_a),
+        .measured_b = measured(plan_.b, runs_.of_b),
         .remarks = runs_.remarks,
         .slow_a = compare::slow_places(runs_.of_a),
         .slow_b = compare::slow_places(runs_.of_b),
         .congestion = compare::congestion_counts(runs_.of_a, runs_.of_b),
         .not_told = compare::not_told(runs_.of_a, runs_.of_b),
         .impossible = compare::impossible_things(plan_.a.probes_alone, plan_.b.probes_alone)};
-    return answer_comparison(values, {comparison, runs_.a, runs_.b, &fabrics});
+    std::vector<const Fabric*> drawn;
+    if (fabrics.measured_a) drawn = {plan_.a.fabric.get(), plan_.b.fabric.get()};
+    return answer_comparison(values, {comparison, runs_.a, runs_.b, &fabrics}, drawn);
   }
 
   bool has_blocks() const { return runs_.blocks() > 0; }
 
  private:
+  static std::optional<compare::MeasuredFabric> measured(const ComparedSide& side,
+                                                         const std::vector<compare::MeasuredRun>& runs) {
+    if (runs.empty()) return std::nullopt;
+    return compare::measured_fabric(side.fabric->name(), runs);
+  }
   bool is_look() const {
     return !how_.blocks && std::ranges::find(compare::kLooks, runs_.blocks()) != compare::kLooks.end();
   }

@@ -170,15 +170,15 @@ Result<ComparedSide> side_of(const po::variables_map& values, const Target& targ
   return side;
 }
 
-/// What it is built for, as the sweep knows it. A lab of InfiniBand that is not up is refused by its sweep.
-Result<std::shared_ptr<const compare::BuiltFabric>> built_of(const Target& target, const KnownFile& file) {
-  if (file) return std::make_shared<compare::BuiltFabric>(compare::built_fabric(file->fabric));
+/// As the sweep knows it. A lab of InfiniBand that is not up is refused by its sweep.
+Result<std::shared_ptr<const Fabric>> fabric_of(const Target& target, const KnownFile& file) {
+  if (file) return std::make_shared<const Fabric>(file->fabric);
   if (target.is_infiniband_lab()) {
     WEFT_TRY(const auto lab, lab::ib_lab_open(*target.lab, ib_lab_root()));
-    return std::make_shared<compare::BuiltFabric>(compare::built_fabric(lab.fabric));
+    return std::make_shared<const Fabric>(lab.fabric);
   }
   WEFT_TRY(const auto status, lab::lab_status(*target.lab, lab_state_root()));
-  return std::make_shared<compare::BuiltFabric>(compare::built_fabric(status.lab.fabric_as_built()));
+  return std::make_shared<const Fabric>(status.lab.fabric_as_built());
 }
 
 constexpr std::string_view kHosts = "{hosts}";
@@ -271,7 +271,8 @@ Result<std::pair<ComparedSide, ComparedSide>> compared_sides(const po::variables
   std::array<ComparedSide, 2> sides;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     WEFT_TRY(sides[i], side_of(values, targets[i], i, with_load));
-    WEFT_TRY(sides[i].built, built_of(targets[i], files[i]));
+    WEFT_TRY(sides[i].fabric, fabric_of(targets[i], files[i]));
+    sides[i].built = std::make_shared<compare::BuiltFabric>(compare::built_fabric(*sides[i].fabric));
     sides[i].probes_alone = alone[i];
   }
   return std::pair(std::move(sides[0]), std::move(sides[1]));

@@ -75,9 +75,10 @@ void add_html_option(po::options_description& options) {
                         "write a report to look at: one file, which opens without a server");
 }
 
-Result<void> write_html(const std::optional<std::string>& file, std::string_view json, const Fabric* fabric) {
+Result<void> write_html(const std::optional<std::string>& file, std::string_view json,
+                        const std::vector<const Fabric*>& fabrics) {
   if (!file) return {};
-  WEFT_TRY(const auto page, web::report_page(json, "the document", fabric));
+  WEFT_TRY(const auto page, web::report_page(json, "the document", fabrics));
   return files::write_text_file(*file, page);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/options.hpp"
 
@@ -23,8 +24,9 @@ Result<void> check_output_files(const po::variables_map& values, std::span<const
 /// --html FILE: the answer of a command as a report to look at.
 void add_html_option(po::options_description& options);
 
-/// Where --html names a file, writes the report of this document there; `fabric` may be null. Errors:
-/// invalid_input, usage (as web::report_page), and those of writing a file.
-Result<void> write_html(const std::optional<std::string>& file, std::string_view json, const Fabric* fabric);
+/// Where --html names a file, writes the report of this document there; `fabrics` as in web::report_page.
+/// Errors: its own, and those of writing a file.
+Result<void> write_html(const std::optional<std::string>& file, std::string_view json,
+                        const std::vector<const Fabric*>& fabrics);
 
 }  // namespace weft::cli

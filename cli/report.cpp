@@ -31,7 +31,8 @@ constexpr const char* kExamples =
     "  weft report --db watch.db --since 90d --rates rates.json   # which fail again and again\n"
     "  weft report --db watch.db --since 24h -o json\n"
     "  weft report --db watch.db --inventory         # NICs, with firmware and modules\n"
-    "  weft report diagnosis.json --html sweep.html   # any document, as a page\n";
+    "  weft report diagnosis.json --html sweep.html   # any document, as a page\n"
+    "  weft report compared.json --html compared.html --fabric a.yaml --fabric b.yaml\n";
 
 enum class Format { table, json, csv };
 
@@ -223,12 +224,16 @@ Result<void> write_document_page(const po::variables_map& values) {
     return fail(ErrorKind::usage, "--html FILE is missing: where the report of the document is to stand");
   WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
   const auto file = values["document"].as<std::string>();
-  std::optional<files::FabricFile> fabric;
-  if (const auto path = text_option(values, "fabric")) {
-    WEFT_TRY(fabric, load_fabric_file(*path));
-  }
+  std::vector<files::FabricFile> read;
+  if (values.count("fabric"))
+    for (const std::string& path : values["fabric"].as<std::vector<std::string>>()) {
+      WEFT_TRY(auto fabric, load_fabric_file(path));
+      read.push_back(std::move(fabric));
+    }
+  std::vector<const Fabric*> fabrics;
+  for (const files::FabricFile& each : read) fabrics.push_back(&each.fabric);
   WEFT_TRY(const auto text, files::read_text_file(file, kMaxDocument));
-  WEFT_TRY(const auto page, web::report_page(text, outside_text(file), fabric ? &fabric->fabric : nullptr));
+  WEFT_TRY(const auto page, web::report_page(text, outside_text(file), fabrics));
   return files::write_text_file(values["html"].as<std::string>(), page);
 }
 
@@ -238,7 +243,7 @@ OptionParser report_options() {
   OptionParser parser(
       "weft report (--db FILE [--since 7d] [--link LINK] [--rates FILE] [-o table|json|csv] | "
       "--db FILE --inventory [--link HOST] [-o table|json|csv] | DOCUMENT.json "
-      "--html PAGE.html [--fabric FABRIC.yaml])",
+      "--html PAGE.html [--fabric FABRIC.yaml]...)",
       "What 'weft watch' kept: incidents of the last days, and which cables were at fault, how "
       "often and for how long,\nand whether what was done about them held. Of one link also what was probed "
       "and lost over it. The watcher may "
@@ -250,9 +255,9 @@ OptionParser report_options() {
       kExamples);
   parser.options().add_options()("document", po::value<std::string>()->value_name("FILE"),
                                  "a JSON document of weft, for --html")(
-      "fabric", po::value<std::string>()->value_name("FILE"),
-      "the fabric of the document, to be drawn whole")("db", po::value<std::string>()->value_name("FILE"),
-                                                       "the database of the watcher")(
+      "fabric", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
+      "the fabric of the document, to be drawn whole; of a comparison twice, for A, then for B")(
+      "db", po::value<std::string>()->value_name("FILE"), "the database of the watcher")(
       "since", po::value<std::string>()->value_name("TIME")->default_value("7d"),
       "how far back: 90m, 24h, 7d")("link", po::value<std::string>()->value_name("LINK"),
                                     "of one link (leaf1--spine2), host or switch alone")(

@@ -135,7 +135,7 @@ int answer(const po::variables_map& values, const Fabric& fabric, session::Sweep
         save("observations", [&] { return files::observation_lines(fabric, sweep.observations()); })})
     if (!saved) return cli::report(saved.error());
   if (const auto html = text_option(values, "html"))
-    if (const auto written = write_html(html, diagnosis_json(document), &fabric); !written)
+    if (const auto written = write_html(html, diagnosis_json(document), {&fabric}); !written)
       return cli::report(written.error());
   return was_interrupted ? kExitInterrupted : exit_status(report.diagnosis.verdict);
 }

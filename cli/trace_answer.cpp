@@ -33,7 +33,7 @@ int print_audit(const Fabric& fabric, const session::TraceScript& script, const 
                        : audit_table(fabric, learner.table(), audit, terminal_columns()));
   if (words.html)
     if (const auto written =
-            write_html(words.html, audit_json(fabric, learner.table(), audit, stamp_now()), &fabric);
+            write_html(words.html, audit_json(fabric, learner.table(), audit, stamp_now()), {&fabric});
         !written)
       return report(written.error());
   const bool known = audit.queue_pairs > 0 && (!audit.move || audit.move->moved > 0);

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <span>
 
 #include "collectors/report/comparison_charts.hpp"
 #include "collectors/report/comparison_reasons.hpp"
-#include "collectors/report/crossed_fabric.hpp"
 #include "collectors/report/document_charts.hpp"
-#include "collectors/report/fabric_drawing.hpp"
 #include "collectors/report/words.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/xml_text.hpp"
@@ -19,13 +17,12 @@ namespace weft::report {
 namespace {
 
 using compare::CellResult;
-using compare::Decision;
 using files::put;
 using Text = files::JsonText;
 
 constexpr std::size_t kMaxDrawnCells = 200;  // the table has all
 constexpr std::size_t kMaxTimelines = 8;     // of the greatest effects
-constexpr std::size_t kMaxDrawnLinks = 600;  // beyond it lines are a blot
+constexpr std::size_t kMaxBusy = 50;         // channels of a side: the document has all
 
 std::string escaped(std::string_view text) { return xml_escaped(outside_text(text)); }
 
@@ -114,21 +111,32 @@ void put_cells(Text& out, const ComparedRuns& runs) {
   put(out, "</table></details>\n");
 }
 
-void put_drawing(Text& out, char side, std::string_view name, std::span<const compare::MeasuredRun> runs,
-                 const std::vector<compare::NamedPlace>& named) {
-  const auto fabric = crossed_fabric(outside_text(name), runs, kMaxDrawnLinks);
-  if (!fabric) {
-    put(out, "<p>{}: not drawn (no paths, or more than {} cables).</p>\n", side, kMaxDrawnLinks);
-    return;
-  }
-  std::vector<CableMark> marks;
-  for (const compare::NamedPlace& place : named)
-    if (const auto link = fabric->find_link(place.place))
-      marks.push_back({*link, outside_text(fmt::format("{}: {}", place.place, to_string(place.cause)))});
-  put(out, "<p>{}: {}, {}</p>\n<div class=\"drawing\">", side, counted(fabric->link_count(), "cable", ' '),
-      marks.empty() ? "nothing named" : counted(marks.size(), "cable", ' ') + " named (dashed)");
-  fmt::format_to(std::back_inserter(out), "{}", fabric_svg(*fabric, marks));
-  put(out, "</div>\n");
+/// Rows of one side: where more wanted to cross than a channel carries, and where packets waited.
+void put_busy(Text& out, char side, const std::optional<compare::MeasuredFabric>& measured) {
+  if (!measured) return;
+  for (const compare::QueuedPlace& queue : measured->queues)
+    put(out, "<tr><td>{}</td><td>{}</td><td class=\"n\">{} in queues</td></tr>\n", side, escaped(queue.place),
+        cell_value(compare::Metric::time, queue.wait));
+  const auto& loads = measured->loads;
+  for (const compare::ChannelLoad& one : std::span(loads).first(std::min(loads.size(), kMaxBusy)))
+    put(out, "<tr><td>{}</td><td>{}</td><td class=\"n\">{:.2f} times what it carries</td></tr>\n", side,
+        escaped(one.channel), one.load);
+  if (loads.size() > kMaxBusy)
+    put(out, "<tr><td>{}</td><td>and {} more</td><td></td></tr>\n", side, loads.size() - kMaxBusy);
+}
+
+void put_fabrics(Text& out, const ComparedFabrics& fabrics, std::string_view drawings) {
+  put(out, "<h2>The fabrics, as the packets crossed them</h2>\n{}", drawings);
+  const auto is_busy = [](const std::optional<compare::MeasuredFabric>& measured) {
+    return measured && !(measured->loads.empty() && measured->queues.empty());
+  };
+  if (!is_busy(fabrics.measured_a) && !is_busy(fabrics.measured_b)) return;
+  put(out,
+      "<details><summary>Where flows meet, and where packets wait</summary><table><tr><th>side</th>"
+      "<th>from, to</th><th class=\"n\">over all runs</th></tr>\n");
+  put_busy(out, 'A', fabrics.measured_a);
+  put_busy(out, 'B', fabrics.measured_b);
+  put(out, "</table></details>\n");
 }
 
 void put_blocks(Text& out, const ComparedRuns& runs) {
@@ -152,31 +160,33 @@ void put_blocks(Text& out, const ComparedRuns& runs) {
   }
 }
 
-/// The values of a cell's runs, A's and B's, of the cells that differ most.
+std::vector<double> values_of(const compare::Cell& cell, std::span<const compare::Run> side) {
+  std::vector<double> all;
+  for (const compare::Run& run : side)
+    if (const auto at = run.cells.find(cell); at != run.cells.end()) all.push_back(at->second.number);
+  return all;
+}
+
+/// The values of a cell's runs, A's and B's, of the cells that differ most. A document may have none.
 void put_quantiles(Text& out, const ComparedRuns& runs) {
   std::vector<const CellResult*> cells;
   for (const CellResult& cell : runs.comparison.cells)
     if (std::min(cell.a.units, cell.b.units) >= compare::kMinUnits) cells.push_back(&cell);
-  if (cells.empty()) return;
   std::ranges::stable_sort(cells, std::greater(),
                            [](const CellResult* cell) { return compare::advantage(cell->ratio()); });
   cells.resize(std::min(cells.size(), kMaxTimelines));
-  put(out, "<h2>Quantile functions of the runs</h2>\n");
+  bool is_first = true;
   for (const CellResult* cell : cells) {
-    const auto values = [&](std::span<const compare::Run> side) {
-      std::vector<double> all;
-      for (const compare::Run& run : side)
-        if (const auto at = run.cells.find(cell->cell); at != run.cells.end())
-          all.push_back(at->second.number);
-      return all;
-    };
-    put(out, "<details{}><summary>{}</summary>\n", cell == cells.front() ? " open" : "",
-        escaped(cell_name(cell->cell)));
+    auto a = values_of(cell->cell, runs.a), b = values_of(cell->cell, runs.b);
+    if (a.empty() || b.empty()) continue;
+    if (is_first) put(out, "<h2>Quantile functions of the runs</h2>\n");
+    put(out, "<details{}><summary>{}</summary>\n", is_first ? " open" : "", escaped(cell_name(cell->cell)));
+    is_first = false;
     out.append(quantile_chart(
         cell->cell.metric == compare::Metric::time        ? "share of runs that took no longer; seconds"
         : cell->cell.metric == compare::Metric::bandwidth ? "share of runs that got no more; bits per second"
                                                           : "share of runs that had no more",
-        {{"A", values(runs.a)}, {"B", values(runs.b)}}));
+        {{"A", std::move(a)}, {"B", std::move(b)}}));
     put(out, "</details>\n");
   }
 }
@@ -191,25 +201,16 @@ void put_remarks(Text& out, const ComparedRuns& runs) {
 
 }  // namespace
 
-std::string comparison_html(const ComparedRuns& runs, const files::DocumentStamp& stamp,
-                            const PageScript& script) {
+std::string comparison_html(const ComparedRuns& runs, std::string_view drawings) {
   Text out;
-  out.append(html_head(fmt::format("weft compare: {}", compare::to_string(runs.comparison.decision())),
-                       script.hash));
   put_heading(out, runs);
-  if (runs.fabrics && !runs.fabrics->of_b.empty()) put_reasons(out, runs);
+  const bool has_reasons = runs.fabrics && (runs.fabrics->measured_a || !runs.fabrics->reasons.empty());
+  if (has_reasons) put_reasons(out, runs);
   put_cells(out, runs);
-  if (runs.fabrics && !runs.fabrics->of_b.empty()) {
-    put(out, "<h2>The fabrics, as the packets crossed them</h2>\n");
-    put_drawing(out, 'A', runs.fabrics->a, runs.fabrics->of_a, runs.fabrics->named_a);
-    put_drawing(out, 'B', runs.fabrics->b, runs.fabrics->of_b, runs.fabrics->named_b);
-  }
+  if (runs.fabrics && runs.fabrics->measured_a) put_fabrics(out, *runs.fabrics, drawings);
   put_blocks(out, runs);
   put_quantiles(out, runs);
   put_remarks(out, runs);
-  put(out, "<p class=\"soft\">weft {}, {}</p>\n", stamp.tool_version, to_string(stamp.generated_at));
-  if (!script.text.empty()) put(out, "<script>{}</script>\n", script.text);
-  out.append(kHtmlEnd);
   return fmt::to_string(out);
 }
 

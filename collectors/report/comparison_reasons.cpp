@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "collectors/report/words.hpp"
@@ -101,22 +100,6 @@ std::string named_alone(char worse, const ComparedFabrics& fabrics) {
   return words.empty() ? "" : fmt::format("; at fault in {} alone: {}", worse, joined(words, ", "));
 }
 
-files::DocumentTree named_tree(const std::vector<NamedPlace>& places) {
-  auto tree = files::DocumentTree::array();
-  for (const NamedPlace& place : places) {
-    tree.push_back({{"place", place.place}, {"cause", to_string(place.cause)}, {"runs", place.runs}});
-    if (place.value) tree.back()["value"] = *place.value;
-  }
-  return tree;
-}
-
-files::DocumentTree slow_tree(const std::vector<compare::SlowPlace>& places) {
-  auto tree = files::DocumentTree::array();
-  for (const compare::SlowPlace& place : places)
-    tree.push_back({{"what", place.what}, {"ratio", place.ratio}});
-  return tree;
-}
-
 }  // namespace
 
 std::string share_text(const LayerShare& share) {
@@ -185,35 +168,6 @@ std::vector<std::string> beside_layers(const ComparedFabrics& fabrics) {
   for (const std::string& what : fabrics.not_told) said.push_back("not told: " + what);
   for (const std::string& what : fabrics.impossible) said.push_back("impossible here: " + what);
   return said;
-}
-
-void add_reasons(const ComparedFabrics& fabrics, files::DocumentTree& tree) {
-  tree["fabrics"] = {{"a", fabrics.a}, {"b", fabrics.b}};
-  tree["named_a"] = named_tree(fabrics.named_a);
-  tree["named_b"] = named_tree(fabrics.named_b);
-  tree["slow_a"] = slow_tree(fabrics.slow_a);
-  tree["slow_b"] = slow_tree(fabrics.slow_b);
-  auto& counts = tree["congestion"] = files::DocumentTree::array();
-  for (const compare::CongestionCount& count : fabrics.congestion)
-    counts.push_back({{"counter", count.counter}, {"a", count.a}, {"b", count.b}, {"proven", count.differs}});
-  tree["not_told"] = fabrics.not_told;
-  if (!fabrics.impossible.empty()) tree["impossible"] = fabrics.impossible;
-  auto& all = tree["reasons"] = files::DocumentTree::array();
-  for (const Reasons& reasons : fabrics.reasons) {
-    auto layers = files::DocumentTree::array();
-    for (const LayerShare& share : reasons.layers) {
-      files::DocumentTree layer{{"layer", to_string(share.layer)}, {"share", share.share}};
-      if (share.interval) layer["low"] = share.interval->first, layer["high"] = share.interval->second;
-      layer["places"] = share.places;
-      layers.push_back(std::move(layer));
-    }
-    all.push_back({{"cell", cell_name(reasons.cell)},
-                   {"layers", std::move(layers)},
-                   {"joint", reasons.joint},
-                   {"unexplained", reasons.unexplained}});
-    if (reasons.asked) all.back()["asked"] = {{"a", reasons.asked->first}, {"b", reasons.asked->second}};
-  }
-  for (const std::string& remark : fabrics.remarks) tree["remarks"].push_back(remark);
 }
 
 }  // namespace weft::report

@@ -1,12 +1,10 @@
-// Why two fabrics differ, in words and as members of weft.comparison/1: layers with their shares, and what
-// the diagnoses named on each side.
+// Why two fabrics differ, in words: layers with their shares, and what the diagnoses named on each side.
 #pragma once
 
 #include <string>
 #include <utility>
 
 #include "collectors/report/comparison_report.hpp"
-#include "topology/files/json_text.hpp"
 
 namespace weft::report {
 
@@ -22,8 +20,6 @@ std::string reasons_text(const compare::Comparison& comparison, const ComparedFa
 /// What stands beside the layers, a sentence each: who is slow on each side, what NICs counted of congestion,
 /// what cannot be told.
 std::vector<std::string> beside_layers(const ComparedFabrics& fabrics);
-
-void add_reasons(const ComparedFabrics& fabrics, files::DocumentTree& tree);
 
 /// "92 % (85 to 99)".
 std::string share_text(const compare::LayerShare& share);

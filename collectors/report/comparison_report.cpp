@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "collectors/report/comparison_reasons.hpp"
 #include "collectors/report/words.hpp"
 #include "topology/base/readable.hpp"
 #include "topology/base/text.hpp"
 #include "topology/base/text_table.hpp"
-#include "topology/files/json_text.hpp"
 
 namespace weft::report {
 namespace {
@@ -107,8 +105,6 @@ std::string verdict_text(const CellResult& cell, Design design) {
   return "";
 }
 
-std::string work_text(const Cell& cell) { return joined(cell.work, " "); }
-
 /// The words that all cells have: said once, not in every row.
 std::vector<std::string> common_words(const std::vector<CellResult>& cells) {
   auto common = cells.front().cell.work;
@@ -180,46 +176,6 @@ std::size_t count_of(const Comparison& comparison, Decision decision) {
   return static_cast<std::size_t>(std::ranges::count(comparison.cells, decision, &CellResult::decision));
 }
 
-files::DocumentTree side_tree(const compare::Side& side) {
-  files::DocumentTree tree{{"mean", side.mean}, {"units", side.units}};
-  if (side.units > 1) tree["spread"] = side.spread - 1;
-  return tree;
-}
-
-files::DocumentTree cell_tree(const Cell& cell) {
-  return {{"work", work_text(cell)}, {"size_bytes", cell.size.count()}, {"metric", to_string(cell.metric)}};
-}
-
-files::DocumentTree result_tree(const CellResult& cell) {
-  auto tree = cell_tree(cell.cell);
-  tree["unit"] = unit_of(cell.cell.metric);
-  tree["a"] = side_tree(cell.a);
-  tree["b"] = side_tree(cell.b);
-  tree["ratio"] = cell.ratio();
-  if (cell.test) {
-    tree["low"] = cell.test->low;
-    tree["high"] = cell.test->high;
-    tree["p"] = cell.test->p;
-    tree["least_shown"] = cell.test->least_shown;
-  }
-  tree["verdict"] = to_string(cell.decision);
-  tree["proven"] = cell.proven();
-  if (cell.proven()) tree["better"] = std::string(1, better_side(cell.cell.metric, cell.ratio()));
-  tree["advantage"] = compare::advantage(cell.ratio());
-  if (cell.needed) tree["needed"] = *cell.needed;
-  if (!cell.blocks.empty()) tree["blocks"] = cell.blocks;
-  if (cell.cycle) {
-    const auto share_tree = [](const compare::FittedShare& one) {
-      return files::DocumentTree{{"share", one.share}, {"low", one.low}, {"high", one.high}};
-    };
-    auto& cycle = tree["cycle"] = {{"swing", share_tree(cell.cycle->swing)},
-                                   {"proven", cell.cycle->proven},
-                                   {"highest_at", cell.cycle->highest_at}};
-    if (cell.cycle->per_degree) cycle["per_degree"] = share_tree(*cell.cycle->per_degree);
-  }
-  return tree;
-}
-
 /// The cycles that were taken out, the greatest first.
 std::vector<std::string> cycle_remarks(const Comparison& comparison) {
   constexpr std::size_t kMaxTold = 4;
@@ -237,19 +193,6 @@ std::vector<std::string> cycle_remarks(const Comparison& comparison) {
     remarks.push_back(
         fmt::format("hour of day: {} cells more have a cycle each, no greater", cells.size() - kMaxTold));
   return remarks;
-}
-
-files::DocumentTree runs_tree(std::span<const compare::Run> runs) {
-  auto tree = files::DocumentTree::array();
-  for (const compare::Run& run : runs)
-    tree.push_back({{"name", run.name}, {"wrong_rows", run.wrong_rows}, {"remarks", run.remarks}});
-  return tree;
-}
-
-files::DocumentTree cells_tree(const std::vector<Cell>& cells) {
-  auto tree = files::DocumentTree::array();
-  for (const Cell& cell : cells) tree.push_back(cell_tree(cell));
-  return tree;
 }
 
 /// What the sides lost: "; 2 cells only in A, 1 row wrong in B"; nothing where they lost nothing.
@@ -348,6 +291,8 @@ std::string cell_verdict(const CellResult& cell, Design design) {
   return text;
 }
 
+std::string work_text(const Cell& cell) { return joined(cell.work, " "); }
+
 std::string cell_name(const Cell& cell) {
   const auto size = size_text(cell);
   return joined(cell.work, size.empty() ? ", " : " ") + (size.empty() ? "" : ", " + size);
@@ -363,32 +308,11 @@ std::string comparison_table(const ComparedRuns& runs, std::size_t columns) {
   if (runs.fabrics)
     text += wrapped(fmt::format("A: {}; B: {}", runs.fabrics->a, runs.fabrics->b), 0, columns);
   text += cell_table(comparison, columns) + "\n";
-  if (runs.fabrics && !runs.fabrics->of_a.empty()) text += reasons_text(comparison, *runs.fabrics, columns);
+  if (runs.fabrics && runs.fabrics->measured_a) text += reasons_text(comparison, *runs.fabrics, columns);
   text += wrapped(design_text(runs), 0, columns) + one_sided_text("A", comparison.b.missing, columns) +
           one_sided_text("B", comparison.a.missing, columns);
   for (const std::string& remark : comparison_remarks(runs)) text += wrapped(remark, 0, columns, 2);
   return text;
-}
-
-std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp& stamp) {
-  const Comparison& comparison = runs.comparison;
-  auto tree = files::stamped_tree("weft.comparison/1", stamp);
-  tree["verdict"] = to_string(comparison.decision());
-  tree["sentence"] = comparison_sentence(runs);
-  tree["margin"] = comparison.settings.margin;
-  tree["design"] = comparison.settings.design == Design::blocks ? "blocks" : "runs";
-  tree["a"] = runs_tree(runs.a);
-  tree["b"] = runs_tree(runs.b);
-  tree["cells"] = files::DocumentTree::array();
-  for (const CellResult& cell : comparison.cells) tree["cells"].push_back(result_tree(cell));
-  tree["only_a"] = cells_tree(comparison.b.missing);
-  tree["only_b"] = cells_tree(comparison.a.missing);
-  tree["incomplete_runs_a"] = comparison.a.incomplete_runs;
-  tree["incomplete_runs_b"] = comparison.b.incomplete_runs;
-  tree["remarks"] = comparison.remarks;
-  if (comparison.settings.looks > 1) tree["looks"] = comparison.settings.looks;
-  if (runs.fabrics) add_reasons(*runs.fabrics, tree);
-  return files::document_text(tree) + "\n";
 }
 
 }  // namespace weft::report

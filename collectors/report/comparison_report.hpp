@@ -1,7 +1,8 @@
-// Two fabrics compared (weft compare): a table for people, a document (weft.comparison/1) and rows for
-// programs.
+// Two fabrics compared (weft compare): a table for people, and rows for programs. As a document:
+// comparison_document.hpp.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,8 +10,8 @@
 #include "collectors/compare/comparison.hpp"
 #include "collectors/compare/congestion_counts.hpp"
 #include "collectors/compare/layers.hpp"
+#include "collectors/compare/measured_fabric.hpp"
 #include "collectors/compare/slow_places.hpp"
-#include "topology/files/document.hpp"
 #include "topology/files/row_text.hpp"
 
 namespace weft::report {
@@ -20,9 +21,9 @@ struct ComparedFabrics {
   std::string a, b;  // how the sides are called
   std::vector<compare::Reasons> reasons;
   std::vector<compare::NamedPlace> named_a, named_b;
-  std::size_t runs = 0;                              // of a side
-  std::span<const compare::MeasuredRun> of_a, of_b;  // of the caller; none of benchmarks
-  std::vector<std::string> remarks;                  // what went wrong, a sentence each
+  std::size_t runs = 0;                                           // of a side
+  std::optional<compare::MeasuredFabric> measured_a, measured_b;  // none of benchmarks
+  std::vector<std::string> remarks;                               // what went wrong, a sentence each
   std::vector<compare::SlowPlace> slow_a = {}, slow_b = {};
   std::vector<compare::CongestionCount> congestion = {};
   std::vector<std::string> not_told = {};
@@ -43,6 +44,8 @@ std::string comparison_sentence(const ComparedRuns& runs);
 std::vector<std::string> comparison_remarks(const ComparedRuns& runs);
 /// The verdict of a cell, in words.
 std::string cell_verdict(const compare::CellResult& cell, compare::Design design);
+/// "all_reduce float sum": what was measured, with its settings.
+std::string work_text(const compare::Cell& cell);
 /// "all-pairs slowest flow, 4 KiB".
 std::string cell_name(const compare::Cell& cell);
 /// Values and ratios of cells as people read them.
@@ -51,7 +54,6 @@ std::string cell_ratio(const compare::CellResult& cell);
 
 /// The verdict in one sentence, a row a cell, what is on one side alone, and what does not count.
 std::string comparison_table(const ComparedRuns& runs, std::size_t columns = 80);
-std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp& stamp);
 /// A row a cell, then what is on one side alone, and remarks: the sentence first.
 files::RowSet comparison_rows(const ComparedRuns& runs);
 

@@ -1,5 +1,5 @@
-// The fabric of which measured runs tell, where its file is not at hand: what is drawn (fabric_drawing.hpp)
-// of two fabrics compared, and of a document alone. Pure.
+// The fabric of which measured runs tell, where its file is not at hand: what is drawn of a document alone.
+// Pure.
 #pragma once
 
 #include <optional>

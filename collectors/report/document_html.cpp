@@ -213,7 +213,7 @@ void add_assignment(DocumentParts& parts, json& root, const Fabric* fabric) {
 Result<DocumentParts> document_parts(std::string_view text, std::string_view name, const Fabric* fabric) {
   WEFT_TRY(auto root, files::parse_json(text, name));
   const auto schema = root.is_object() ? text_of(root, "schema") : std::string();
-  for (const std::string_view known : {"weft.diagnosis/1", "weft.assignment/1"})
+  for (const std::string_view known : {"weft.diagnosis/1", "weft.assignment/1", "weft.comparison/1"})
     if (schema != known && schema.starts_with(known.substr(0, known.find('/') + 1)))
       return fail(ErrorKind::invalid_input, "{}: it is of {}, and this weft knows {}", name,
                   outside_text(schema), known);
@@ -230,6 +230,7 @@ Result<DocumentParts> document_parts(std::string_view text, std::string_view nam
       .rest = {},
       .pairs = {},
       .made = fmt::format("weft {}, {}", text_of(root, "tool_version"), text_of(root, "generated_at"))};
+  if (schema == "weft.comparison/1") return parts;  // comparison_html.hpp has its report
   if (schema == "weft.diagnosis/1") {
     WEFT_TRY_VOID(add_diagnosis(parts, text, name, root));
   } else if (schema == "weft.assignment/1") {

@@ -59,24 +59,6 @@ void put_lines(Text& out, const Fabric& fabric, const FabricLayout& layout) {
   }
 }
 
-void put_marks(Text& out, const Fabric& fabric, const FabricLayout& layout,
-               std::span<const CableMark> marks) {
-  for (const CableMark& mark : marks) {
-    const Link& link = fabric.link(mark.link);
-    const NodeBox& a = layout.nodes[fabric.port(link.a).node.value()];
-    const NodeBox& b = layout.nodes[fabric.port(link.b).node.value()];
-    const std::string text = xml_escaped(mark.text);
-    put(out,
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#d55e00\" stroke-width=\"5\" "
-        "stroke-dasharray=\"9 4\"><title>{}</title></line>\n",
-        a.x, a.y, b.x, b.y, text);
-    put(out,
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-weight=\"bold\" fill=\"#a33c00\" "
-        "stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\">{}</text>\n",
-        std::clamp((a.x + b.x) / 2, layout.width * 0.25, layout.width * 0.75), (a.y + b.y) / 2, text);
-  }
-}
-
 const char* fill_of(Tier tier) {
   switch (tier) {
     case Tier::host:
@@ -98,7 +80,7 @@ std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", text
 
 }  // namespace
 
-std::string fabric_svg(const Fabric& fabric, std::span<const CableMark> marks) {
+std::string fabric_svg(const Fabric& fabric) {
   const auto layout = layout_of(fabric);
   Text out;
   put(out,
@@ -107,7 +89,6 @@ std::string fabric_svg(const Fabric& fabric, std::span<const CableMark> marks) {
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       layout.width, layout.height, xml_escaped(fabric.name()));
   put_lines(out, fabric, layout);
-  put_marks(out, fabric, layout, marks);
   for (std::uint32_t n = 0; n < fabric.node_count(); ++n) {
     const NodeBox& at = layout.nodes[n];
     const Node& node = fabric.node(NodeId(n));

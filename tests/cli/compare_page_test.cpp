@@ -1,16 +1,21 @@
 // The page of `weft compare run --html`, as a browser shows it: offline, light and dark, on a screen and on
 // paper.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/places.hpp"
-#include "tests/support/browser.hpp"
+#include "tests/support/opened_report.hpp"
+#include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/os/run_program.hpp"
 #include "topology/os/scratch_directory.hpp"
 
 namespace weft::cli {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr std::string_view kNameToBeWaryOf = "b<script>document.title='run'</script>";
 
@@ -19,7 +24,7 @@ class ComparePage : public ::testing::Test {
   static constexpr std::string_view kLight = "rgb(255, 255, 255)";
 
   os::ScratchDirectory directory_ = os::ScratchDirectory::make().value();
-  std::string file_ = directory_.path() / "compared.html";
+  std::string file_ = directory_.path() / "compared.html", document_ = directory_.path() / "compared.json";
   std::unique_ptr<Browser> browser_;
 
   void make() {
@@ -30,8 +35,9 @@ class ComparePage : public ::testing::Test {
     const auto said = os::run_program(
         {"sh", "-c",
          fmt::format(
-             "{}/weft compare run --simulate {} {} --blocks 3 --each load=full --html {}; test $? = 1",
-             WEFT_BINARY_DIR, a.path(), b.path(), file_)},
+             "{0}/weft compare run --simulate {1} {2} --blocks 3 --each load=full --html {3} -o json > {4}; "
+             "test $? = 1 && {0}/weft report {4} --html {3}.again --fabric {1} --fabric {2}",
+             WEFT_BINARY_DIR, a.path(), b.path(), file_, document_)},
         "", std::chrono::seconds(60));
     ASSERT_TRUE(said) << said.error().message;
     auto browser = Browser::start();
@@ -49,7 +55,7 @@ TEST_F(ComparePage, IsShownOfflineInLightAndDarkAndOnPaper) {
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_EQ(is("document.title"), "weft compare: differs");
   EXPECT_EQ(is("document.images.length"), 0);
-  EXPECT_EQ(is("document.scripts.length"), 1) << "its own, and none of a name from outside";
+  EXPECT_EQ(is("document.scripts.length"), 2) << "its own with its values, and none of a name from outside";
   EXPECT_EQ(is("document.querySelectorAll('svg + .tools button').length"),
             is("document.querySelectorAll('svg').length"));
   EXPECT_EQ(is("document.querySelectorAll('table + .tools button').length"),
@@ -67,8 +73,6 @@ TEST_F(ComparePage, IsShownOfflineInLightAndDarkAndOnPaper) {
   EXPECT_EQ(is("getComputedStyle(document.body).backgroundColor"), kLight);
   ASSERT_TRUE(browser_->show_as("", "dark"));
   EXPECT_NE(is("getComputedStyle(document.body).backgroundColor"), kLight);
-  EXPECT_EQ(is("getComputedStyle(document.querySelector('.drawing')).backgroundColor"), kLight)
-      << "what is drawn has the colours of light paper";
 
   const std::string hidden =
       "[...document.querySelectorAll('details table')].filter(t => "
@@ -77,6 +81,27 @@ TEST_F(ComparePage, IsShownOfflineInLightAndDarkAndOnPaper) {
   EXPECT_GT(is(hidden), 0) << "tables of the charts are folded away";
   ASSERT_TRUE(browser_->show_as("print"));
   EXPECT_EQ(is(hidden), 0) << "nobody can unfold them on paper";
+  EXPECT_EQ(browser_->console(), "");
+}
+
+TEST_F(ComparePage, HasBothFabricsToSearchAndIsTheSameFromItsDocument) {
+  if (!Browser::is_there()) GTEST_SKIP() << "chromium and chromium-driver are not installed";
+  make();
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_EQ(text_of(file_), text_of(file_ + ".again"));
+  expect_matches_schema(text_of(document_), "comparison");
+  EXPECT_EQ(is("document.querySelectorAll('canvas.view').length"), 2);
+  const auto told = [&](const char* side) {
+    return is(fmt::format("document.querySelector('[data-view={}] .place').innerText", side))
+        .get<std::string>();
+  };
+  EXPECT_THAT(told("a"), HasSubstr("8 cables"));
+  EXPECT_THAT(told("b"), HasSubstr("congested, load")) << "one spine for two hosts a leaf";
+  static_cast<void>(browser_->script("document.querySelector('[data-view=b] .find').focus()"));
+  ASSERT_TRUE(browser_->type("leaf1--spine1"));
+  ASSERT_TRUE(browser_->press(kEnter));
+  EXPECT_TRUE(browser_->waits_for("return document.body.dataset.ready.startsWith('b:link=leaf1')"));
+  EXPECT_THAT(told("b"), HasSubstr("times what it carries"));
   EXPECT_EQ(browser_->console(), "");
 }
 

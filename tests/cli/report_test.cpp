@@ -193,6 +193,8 @@ TEST_F(WeftReport, OfADocumentIsAPage) {
   EXPECT_THAT(refused({document, "--html", page, "--db", file_}), HasSubstr("--db"));
   EXPECT_THAT(refused({file_, "--html", page}), HasSubstr("not JSON"));
   EXPECT_THAT(refused({"--db", file_, "--html", page}), HasSubstr("--html"));
+  std::ofstream(document) << R"({"schema":"weft.comparison/1","margin":"much"})";
+  EXPECT_THAT(refused({document, "--html", page}), HasSubstr("margin: expected a number"));
   EXPECT_THAT(text_of(page), HasSubstr("weft.rates/1")) << "what stood there stands";
 }
 

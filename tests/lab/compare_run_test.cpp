@@ -38,7 +38,7 @@ TEST(CompareRun, TwoLabsDifferAndTheCableThatMakesBSlowerIsNamed) {
   EXPECT_EQ(document["named_b"][0]["place"], "leaf1--spine2");
   EXPECT_NEAR(document["named_b"][0]["value"].get<double>(), 0.5, 0.1);
   EXPECT_TRUE(document["named_a"].empty()) << document["named_a"];
-  EXPECT_THAT(text_of(page), HasSubstr("leaf1--spine2: rate</text>"));
+  EXPECT_THAT(text_of(page), HasSubstr(R"("place":"leaf1--spine2","cause":"rate")"));
 }
 
 TEST(CompareRun, SimulatedFabricsTellAQueueFromIdleRoundTrips) {

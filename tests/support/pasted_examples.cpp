@@ -153,6 +153,7 @@ PasteBoard::PasteBoard() {
       "weft trace host1 host5 --fabric fabric.yaml --simulate -o json > map.json\n"
       "weft simulate fabric.yaml --fault leaf1--spine2:loss=2% -o json > diagnosis.json || true\n"
       "weft simulate cluster.yaml --observations run.jsonl > table\n"
+      "weft compare run --simulate a.yaml b.yaml --blocks 3 -o json > compared.json || true\n"
       "weft plan rates --published > rates.json\n"
       "printf "
       "'{\"schema\":\"weft.counters/1\"}\\n{\"at\":\"2026-11-28T05:00:00Z\",\"port\":\"leaf1/"

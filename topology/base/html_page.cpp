@@ -46,7 +46,6 @@ b.undecided,.verdict.undecided{color:var(--open)}
 .whisker{stroke:var(--ink);stroke-width:2}
 .dot{fill:var(--ink)}
 .trace{fill:none;stroke:var(--soft)}
-.drawing{overflow-x:auto;background:#fff;border:1px solid var(--line)}
 .verdict.healthy{color:var(--equal)}
 .verdict.degraded,.verdict.failed,.verdict.congested{color:var(--differs)}
 .verdict.unknown{color:var(--open)}
@@ -69,9 +68,9 @@ button,input{font:inherit;color:inherit;background:var(--box);border:1px solid v
 canvas{display:block}
 .tools canvas{display:inline-block}
 [hidden]{display:none!important}
-@media print{.tools,#tip{display:none}.frame{max-height:none;overflow:visible}body{max-width:none;padding:0}details>*{display:block}details::details-content{content-visibility:visible}h2{break-after:avoid}.chart,.drawing{break-inside:avoid}}
+@media print{.tools,#tip{display:none}.frame{max-height:none;overflow:visible}body{max-width:none;padding:0}details>*{display:block}details::details-content{content-visibility:visible}h2{break-after:avoid}.chart,.frame{break-inside:avoid}}
 )";
-constexpr std::string_view kStyleHash = "sha256-XKqQAzYxBx5hVI/ssnTau0tdO8KIeCYbe7pjwL+3Lxk=";
+constexpr std::string_view kStyleHash = "sha256-NH82ivjAMpwzUp6U07D+NOUdvMt06DuQ4VGKBuP6oQM=";
 
 }  // namespace
 

@@ -11,12 +11,6 @@ namespace weft {
 /// none may.
 std::string html_head(std::string_view title, std::string_view script_hash = {});
 
-/// A script of a page, and as its policy names it.
-struct PageScript {
-  std::string text = {};
-  std::string hash = {};
-};
-
 inline constexpr std::string_view kHtmlEnd = "</body></html>\n";
 
 std::string_view html_style();

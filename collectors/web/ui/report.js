@@ -1,4 +1,4 @@
-// The script of a report: the fabric drawn and searched, the map of pairs, charts and tables as files. It stands in
+// The script of a report: its fabrics drawn and searched, the map of pairs, charts and tables as files. It stands in
 // the page itself and asks for nothing.
 import { fabricScene, nodeScene } from './graph.js';
 import { matrixScene, tilesOf } from './matrix.js';
@@ -23,49 +23,52 @@ function tip(event, text) {
   box.style.top = `${event.clientY + 16}px`;
 }
 
+// Where each view stands: #link=leaf1--spine2 of one alone, #a:pod=3&b:node=host1 of several.
+function places() {
+  const parts = location.hash.slice(1).split('&').map((part) => /^(?:(\w+):)?(\w+)=(.*)$/.exec(part)).filter(Boolean);
+  return new Map(parts.map(([, key = '', kind, id]) => [key, { kind, id: decodeURIComponent(id) }]));
+}
+
+function hashWith(key, { kind, id }) {
+  const all = places().set(key, { kind, id });
+  return [...all].filter(([, place]) => place.kind).map(([name, place]) => `${name && `${name}:`}${place.kind}=${encodeURIComponent(place.id)}`).join('&');
+}
+
 class FabricView {
-  constructor() {
-    this.model = new Model(data.layout);
-    this.moment = new Moment(this.model, data.state);
-    this.canvas = byId('view');
-    this.cursor = null;
-    byId('legend').replaceChildren(...['h', 'c', 'd', 'f', 'u', 'n'].map((letter) => element('span', {}, signCanvas(letter), words[letter].split(':')[0])),
+  constructor({ key, state }, model) {
+    const root = document.querySelector(`[data-view="${key}"]`);
+    const part = (name) => root.querySelector(`.${name}`);
+    Object.assign(this, { key, root, model, moment: new Moment(model, state), route: null, cursor: null });
+    Object.assign(this, { canvas: part('view'), frame: part('frame'), find: part('find'), place: part('place'), hints: root.querySelector('datalist') });
+    part('legend').replaceChildren(...['h', 'c', 'd', 'f', 'u', 'n'].map((letter) => element('span', {}, signCanvas(letter), words[letter].split(':')[0])),
       element('span', {}, signCanvas('d', { suspected: true }), 'suspected'));
-    addEventListener('hashchange', () => this.follow());
-    addEventListener('resize', () => this.follow());
-    byId('up').addEventListener('click', () => this.go({}));
-    byId('search').addEventListener('submit', (event) => (event.preventDefault(), this.search(byId('find').value.trim())));
-    byId('find').addEventListener('input', () => this.hint(byId('find').value.trim()));
+    part('up').addEventListener('click', () => this.go({}));
+    part('search').addEventListener('submit', (event) => (event.preventDefault(), this.search(this.find.value.trim())));
+    this.find.addEventListener('input', () => this.hint(this.find.value.trim()));
     this.canvas.addEventListener('click', (event) => this.open(this.stopAt(event)));
     this.canvas.addEventListener('mousemove', (event) => tip(event, this.tipOf(this.stopAt(event))));
     this.canvas.addEventListener('mouseleave', (event) => tip(event, ''));
-    this.canvas.addEventListener('keydown', (event) => this.key(event));
-    addEventListener('keydown', (event) => {
-      if (event.key !== '/' || event.target.matches('input')) return;
-      event.preventDefault();
-      byId('find').focus();
-    });
-    this.follow();
+    this.canvas.addEventListener('keydown', (event) => this.press(event));
   }
-  go({ kind, id }) { location.hash = kind ? `${kind}=${encodeURIComponent(id)}` : ''; }
+  go(place) { location.hash = hashWith(this.key, place); }
   open(stop) { if (stop?.go) this.go(stop.go); }
   stopAt(event) {
     const box = this.canvas.getBoundingClientRect();
     return this.scene.at(event.clientX - box.left, event.clientY - box.top);
   }
-  key(event) {
+  press(event) {
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     if (step) this.cursor = this.scene.next(this.cursor, ...step);
     else if (event.key === 'Enter') return this.open(this.cursor);
     else if (event.key === 'Escape') return this.go({});
     else return undefined;
     event.preventDefault();
-    byId('place').textContent = this.cursor?.label ?? '';
+    this.place.textContent = this.cursor?.label ?? '';
     return this.draw();
   }
   hint(text) {
     const found = text ? this.model.names.filter((name) => name.includes(text)).slice(0, kHints) : [];
-    byId('names').replaceChildren(...found.map((name) => element('option', { value: name })));
+    this.hints.replaceChildren(...found.map((name) => element('option', { value: name })));
   }
   search(text) {
     if (!text) return;
@@ -73,7 +76,7 @@ class FabricView {
     const link = this.model.findLink(text);
     if (link >= 0) this.go({ kind: 'link', id: this.model.linkName(link) });
     else if (name) this.go({ kind: 'node', id: name });
-    else byId('place').textContent = `There is no node and no link '${text}'.`;
+    else this.place.textContent = `There is no node and no link '${text}'.`;
   }
   tipOf(stop) {
     if (!stop) return '';
@@ -93,17 +96,16 @@ class FabricView {
     if (tiles.length) return matrixScene(model, tiles, { ...size, labels: true });
     return model.x ? fabricScene(model, size) : matrixScene(model, tilesOf(model), { ...size, labels: false });
   }
-  follow() {
-    if (!this.model.linkCount) return;
-    const [kind, ...rest] = decodeURIComponent(location.hash.slice(1)).split('=');
-    this.route = { kind, id: rest.join('=') };
-    this.scene = this.scened(this.route, { width: byId('frame').clientWidth - 4, height: kHeight });
+  // `anew`: also where it has not moved, as in another width.
+  follow(all, anew) {
+    const route = all.get(this.key) ?? { kind: '', id: '' };
+    if (!this.model.linkCount || (!anew && this.route?.kind === route.kind && this.route.id === route.id)) return;
+    this.route = route;
+    this.scene = this.scened(route, { width: this.frame.clientWidth - 4, height: kHeight });
     this.scene.moment = this.moment;
     this.cursor = null;
     this.draw();
     this.tell();
-    report.drawnAt ||= performance.now();
-    document.body.dataset.ready = location.hash.slice(1) || 'overview';
   }
   draw() { this.scene.draw(this.canvas, this.moment, this.cursor); }
   // What is seen, in words: of a place what is at fault there.
@@ -112,12 +114,18 @@ class FabricView {
     const { model, moment } = this;
     const link = kind === 'link' ? model.findLink(id) : -1;
     const node = kind === 'node' ? model.byName.get(id) : undefined;
-    const links = link >= 0 ? [link] : node !== undefined ? model.linksOf[node] : moment.marked;
-    const bad = links.filter((l) => moment.of.has(l));
+    const links = link >= 0 ? [link] : node !== undefined ? model.linksOf[node] : moment.marked.filter((l) => this.scene.places.has(l));
+    const worst = 'fdcunh';
+    const bad = links.filter((l) => moment.of.has(l)).sort((x, y) => worst.indexOf(moment.link(x)) - worst.indexOf(moment.link(y)));
     const head = link >= 0 ? `${model.linkName(link)}: ${this.linkWords(link)}` : node !== undefined ? `${id}: ${count(links.length)} cables` : kind === 'pod' ? `pod ${id}` : `${count(model.names.length)} nodes, ${count(model.linkCount)} cables`;
+    // The hash is of all views, and another may have moved when this is clicked.
+    const anchor = (l, text) => {
+      const there = { kind: 'link', id: model.linkName(l) };
+      return element('a', { href: `#${hashWith(this.key, there)}`, onclick: (event) => (event.preventDefault(), this.go(there)) }, text);
+    };
     const lines = bad.slice(0, kHints).flatMap((l) => [...moment.of.get(l)].map((finding) =>
-      element('li', {}, element('a', { href: `#link=${encodeURIComponent(model.linkName(l))}` }, finding.place), `: ${finding.verdict}, ${finding.cause}${link >= 0 ? `; ${finding.evidence.join('; ')}` : ''}`)));
-    byId('place').replaceChildren(head, element('ul', {}, ...lines, bad.length > kHints ? element('li', {}, `and ${count(bad.length - kHints)} more`) : ''));
+      element('li', {}, anchor(l, finding.place), `: ${finding.verdict}, ${finding.cause}${link >= 0 ? `; ${finding.evidence.join('; ')}` : ''}`)));
+    this.place.replaceChildren(head, element('ul', {}, ...lines, bad.length > kHints ? element('li', {}, `and ${count(bad.length - kHints)} more`) : ''));
   }
 }
 
@@ -172,10 +180,27 @@ class PairMap {
   }
 }
 
+const views = [];
+function follow(anew) {
+  const all = places();
+  for (const view of views) view.follow(all, anew);
+  report.drawnAt ||= views.length && performance.now();
+  document.body.dataset.ready = location.hash.slice(1) || 'overview';
+}
+const redraw = () => (readColours(), views.forEach((view) => view.draw()));
+
 readColours();
-const view = data.layout ? new FabricView() : null;
+for (const each of data.views) views.push(new FabricView(each, each.layout ? new Model(each.layout) : views[0].model));
+follow(true);
+addEventListener('hashchange', () => follow(false));
+addEventListener('resize', () => follow(true));
+addEventListener('keydown', (event) => {
+  if (event.key !== '/' || event.target.matches('input') || !views.length) return;
+  event.preventDefault();
+  (views.find((view) => view.root.contains(document.activeElement)) ?? views[0]).find.focus();
+});
 if (data.pairs) new PairMap(data.pairs);
 addSaving();
-for (const event of ['beforeprint', 'afterprint']) addEventListener(event, () => (readColours(), view?.draw()));
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (readColours(), view?.draw()));
+for (const event of ['beforeprint', 'afterprint']) addEventListener(event, redraw);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 report.ready = true;

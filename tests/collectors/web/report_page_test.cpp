@@ -6,9 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
-#include "tests/support/browser.hpp"
+#include "tests/support/opened_report.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/model/clos.hpp"
 
@@ -57,13 +56,13 @@ Fabric small() {
 }
 
 std::string page(const Fabric& fabric, const std::string& text) {
-  const auto made = report_page(text, "test.json", &fabric);
+  const auto made = report_page(text, "test.json", {&fabric});
   EXPECT_TRUE(made) << made.error().message;
   return made.value_or("");
 }
 
-std::string refused(const std::string& text, const Fabric* fabric = nullptr) {
-  const auto made = report_page(text, "test.json", fabric);
+std::string refused(const std::string& text, const std::vector<const Fabric*>& fabrics = {}) {
+  const auto made = report_page(text, "test.json", fabrics);
   EXPECT_FALSE(made);
   return made ? "" : made.error().message;
 }
@@ -153,7 +152,7 @@ TEST(ReportPage, OfParallelCablesTheOneAtFaultIsDrawnWithoutAFabricToo) {
                                  .wanted = Bandwidth::gbit(400),
                                  .delivered = Bandwidth::gbit(400),
                                  .qps = {}});
-  const auto html = report_page(files::diagnosis_json(made), "test.json", nullptr);
+  const auto html = report_page(files::diagnosis_json(made), "test.json");
   ASSERT_TRUE(html) << html.error().message;
   const auto letters = letters_of(*html);
   EXPECT_EQ(letters.size(), 2 * 5U);
@@ -184,12 +183,12 @@ TEST(ReportPage, TextFromOutsideIsNoMarkup) {
 TEST(ReportPage, AnyDocumentHasAReportOfItsOwn) {
   const auto made = report_page(
       R"({"schema":"weft.rates/1","fabric":"f","classes":[{"class":"nic","per_year":0.01},{"class":"<b>","per_year":2}],"deep":{"a":[1,2,[3]],"b":{"c":true}}})",
-      "rates.json", nullptr);
+      "rates.json");
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_THAT(*made, HasSubstr("<h1>weft.rates/1 of f</h1>"));
   EXPECT_THAT(*made, HasSubstr("<th>per year</th>"));
   EXPECT_THAT(*made, HasSubstr("<td>&lt;b&gt;</td>"));
-  EXPECT_THAT(*made, Not(HasSubstr("id=\"view\"")));
+  EXPECT_THAT(*made, Not(HasSubstr("<canvas")));
 }
 
 TEST(ReportPage, AnAssignmentShowsTheLoadOfLinksAgainstTheBound) {
@@ -228,56 +227,25 @@ TEST(ReportPage, WhatIsNoDocumentIsRefused) {
               HasSubstr("and this weft knows weft.diagnosis/1"));
   EXPECT_THAT(refused("{\"schema\":\"weft.diagnosis/1\"}"), HasSubstr("test.json"));
   const auto other = make_clos({.name = "other", .leaves = 2, .spines = 2, .hosts_per_leaf = 1}).value();
-  EXPECT_THAT(refused(document(fabric, "leaf1--spine2"), &other), HasSubstr("not of other"));
+  EXPECT_THAT(refused(document(fabric, "leaf1--spine2"), {&other}), HasSubstr("not of other"));
+  EXPECT_THAT(refused(document(fabric, "leaf1--spine2"), {&fabric, &fabric}), HasSubstr("is of one fabric"));
 }
 
 TEST(ReportPage, DeepAndWideDocumentsEnd) {
   std::string deep = R"({"schema":"weft.x/1","a":)";
   for (int i = 0; i < 300; ++i) deep += "{\"a\":";
   deep += "1" + std::string(301, '}');
-  const auto made = report_page(deep, "deep.json", nullptr);
+  const auto made = report_page(deep, "deep.json");
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_LT(made->size(), 200'000U);
   EXPECT_THAT(*made, HasSubstr("...")) << "what is deeper is cut";
   std::string wide = R"({"schema":"weft.x/1","rows":[{"a":1})";
   for (int i = 0; i < 20'000; ++i) wide += ",{\"a\":1}";
-  const auto page_of_wide = report_page(wide + "]}", "wide.json", nullptr);
+  const auto page_of_wide = report_page(wide + "]}", "wide.json");
   ASSERT_TRUE(page_of_wide);
   EXPECT_LT(page_of_wide->size(), 200'000U);
   EXPECT_THAT(*page_of_wide, HasSubstr("The first 500 of 20001"));
 }
-
-class OpenedReport {
- public:
-  /// Null: the test has failed, or has no browser.
-  static std::unique_ptr<OpenedReport> of(const std::string& html) {
-    auto opened = std::unique_ptr<OpenedReport>(new OpenedReport);
-    const auto file = opened->scratch_.path() / "report.html";
-    std::ofstream(file) << html;
-    auto browser = Browser::start();
-    EXPECT_TRUE(browser) << browser.error().message;
-    if (!browser) return nullptr;
-    opened->browser_ = *std::move(browser);
-    EXPECT_TRUE(opened->browser_->open("file://" + file.string()));
-    EXPECT_TRUE(opened->browser_->waits_for("return globalThis.weftReport?.ready === true"))
-        << opened->browser_->console();
-    return opened;
-  }
-  Browser& browser() { return *browser_; }
-  bool shows(const std::string& place) {
-    return browser_->waits_for("return document.body.dataset.ready === '" + place + "'");
-  }
-  std::string text(const std::string& id) {
-    return browser_->script("return document.getElementById('" + id + "').innerText").get<std::string>();
-  }
-
- private:
-  OpenedReport() = default;
-  os::ScratchDirectory scratch_ = os::ScratchDirectory::make().value();
-  std::unique_ptr<Browser> browser_;
-};
-
-constexpr const char* kEnter = "\uE007";
 
 TEST(ReportInBrowser, OpensOfflineFindsALinkAndAsksForNothing) {
   if (!Browser::is_there()) GTEST_SKIP() << "no chromium or chromedriver";
@@ -285,13 +253,13 @@ TEST(ReportInBrowser, OpensOfflineFindsALinkAndAsksForNothing) {
   const auto opened = OpenedReport::of(page(fabric, document(fabric, "leaf1--spine2")));
   ASSERT_TRUE(opened);
   EXPECT_EQ(opened->browser().console(), "");
-  EXPECT_THAT(opened->text("place"), HasSubstr("leaf1--spine2"));
+  EXPECT_THAT(opened->told(), HasSubstr("leaf1--spine2"));
   ASSERT_TRUE(opened->browser().type("/"));
   ASSERT_TRUE(opened->browser().type("leaf1--spine2"));
   ASSERT_TRUE(opened->browser().press(kEnter));
   EXPECT_TRUE(opened->browser().waits_for("return document.body.dataset.ready.startsWith('link=leaf1')"));
-  EXPECT_THAT(opened->text("place"), HasSubstr("degraded"));
-  EXPECT_THAT(opened->text("place"), HasSubstr("24 of 2,468"));
+  EXPECT_THAT(opened->told(), HasSubstr("degraded"));
+  EXPECT_THAT(opened->told(), HasSubstr("24 of 2,468"));
   EXPECT_EQ(opened->browser().script("return performance.getEntriesByType('resource').length"), 0)
       << "nothing was asked for";
   opened->browser().script("document.getElementById('heat').scrollIntoView(); return true");
@@ -319,7 +287,7 @@ TEST(ReportInBrowser, AFabricOf24576NicsIsSmallAndSoonDrawn) {
   EXPECT_GT(drawn, 0);
   opened->browser().script("location.hash = 'pod=3'; return true");
   EXPECT_TRUE(opened->shows("pod=3"));
-  EXPECT_THAT(opened->text("place"), HasSubstr("pod 3"));
+  EXPECT_THAT(opened->told(), HasSubstr("pod 3"));
   EXPECT_EQ(opened->browser().console(), "");
 }
 

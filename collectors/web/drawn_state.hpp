@@ -1,0 +1,27 @@
+// What documents hold against the channels of a fabric, as the script of a report draws it: a letter a
+// channel (state_json.hpp), and findings. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "collectors/compare/layers.hpp"
+#include "collectors/compare/measured_fabric.hpp"
+#include "topology/files/diagnosis_document.hpp"
+#include "topology/model/fabric.hpp"
+
+namespace weft::web {
+
+/// What the document does not vouch for is not healthy in it: no run covered it, or nobody knows.
+std::string diagnosis_state(const Fabric& fabric, const files::DiagnosisDocument& document);
+
+/// Of an assignment, which says nothing of health: what carries more than the bound. `loads`: by channel.
+std::string assignment_state(const Fabric& fabric, const std::map<std::string, double>& loads);
+
+/// Of one side of a comparison: what its packets crossed is healthy, but for what its runs named, where more
+/// wanted to cross than a channel carries, and where packets waited. `runs`: of the side.
+std::string compared_state(const Fabric& fabric, const compare::MeasuredFabric& measured,
+                           const std::vector<compare::NamedPlace>& named, std::size_t runs);
+
+}  // namespace weft::web
