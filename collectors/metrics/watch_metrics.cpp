@@ -94,7 +94,7 @@ void put_watcher(Families& all, const WatchState& state) {
       .add(number(state.path_windows));
   all.gauge("weft_watch_uncovered_channels", "Channels that the plan cannot cover.")
       .add(number(state.uncovered.size()));
-  all.gauge("weft_watch_routes_moved", "1: routes are not those of the plan; paths are being mapped again.")
+  all.gauge("weft_watch_routes_moved", "1: routes are not those of the plan; paths are to be mapped again.")
       .add(state.routes_moved ? 1 : 0);
 }
 

@@ -172,6 +172,7 @@ std::string state_json(const Fabric& fabric, const watch::WatchState& state, con
                                {"look_ms", milliseconds(state.last_look)},
                                {"uncovered", state.uncovered.size()},
                                {"routes_moved", state.routes_moved},
+                               {"paths_known", state.paths_known},
                                {"agents", agents_tree(fabric, state)},
                                {"incidents", incidents},
                                {"incident_count", state.incidents.size()},

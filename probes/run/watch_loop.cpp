@@ -30,7 +30,7 @@ constexpr auto kMappingRetry = seconds(5);
 constexpr auto kMappingPause = seconds(10);  // before one that routes, incidents or late NICs ask for
 /// Paths are mapped again by themselves, for routes move without a loss: a twentieth of the time at most.
 constexpr auto kMappingInterval = seconds(60);
-constexpr int kMappingShare = 20;
+constexpr int kMappingShare = 20, kPauseShare = 4;
 constexpr const char* kPlanKey = "plan";
 
 watch::PlanVersion version_in(const watch::SharedValue::Stored& stored) {
@@ -152,7 +152,7 @@ void WatchLoop::adopt_shared() {
   if (!plan || !std::ranges::all_of(plan->nics, has_place)) return;
   const auto left_out = place_.fabric.nics().size() - plan->nics.size();
   if (!take_up({std::move(*plan), left_out})) return;
-  last_mapping_ = now();
+  last_mapping_ = mapping_began_ = now();
   next_mapping_ = last_mapping_ + kMappingPause;
 }
 
@@ -198,7 +198,8 @@ void WatchLoop::lead() {
     static_cast<void>(parts_.link.feed->send_to(host, to_json_text(assignment)));
   if (actions.moved) listener_.on_note(moved_route(place_, *actions.moved));
   // Who is missing in a plan that is being made says so again.
-  if (actions.map_again && !mapping_) next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
+  const auto pause = std::max<Nanoseconds>(kMappingPause, kPauseShare * (last_mapping_ - mapping_began_));
+  if (actions.map_again && !mapping_) next_mapping_ = std::min(next_mapping_, last_mapping_ + pause);
   pending_.insert(pending_.end(), actions.events.begin(), actions.events.end());
   listener_.on_pass(*watcher_, now());
   write_events();

@@ -93,7 +93,7 @@ IncidentBook::Entry* IncidentBook::find(const LookFinding& finding, Nanoseconds 
 
 bool IncidentBook::knows(const LookFinding& finding, Nanoseconds by) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) {
-    return !entry.is_over() && entry.began <= by && is_about(entry, finding);
+    return !entry.is_over() && !entry.held && entry.began <= by && is_about(entry, finding);
   });
 }
 
@@ -109,7 +109,10 @@ void IncidentBook::note(Entry& entry, IncidentChange change, Nanoseconds wall) {
 }
 
 void IncidentBook::begin(const LookFinding& finding, Nanoseconds from, Times times, bool is_beside) {
-  Entry entry{.began = std::max(from, finding.since), .span = times.now - from, .seen = times.now};
+  Entry entry{.began = std::max(from, finding.since),
+              .span = times.now - from,
+              .seen = times.now,
+              .held = finding.held};
   entry.incident = {.id = IncidentId(next_id_++),
                     .place = finding.place,
                     .cause = finding.cause,
@@ -173,6 +176,7 @@ void IncidentBook::update(Entry& entry, const LookFinding& finding, Nanoseconds 
     incident.confidence = std::max(incident.confidence, finding.confidence);
   }
   saw(entry, finding, span, times);
+  entry.held = entry.held && finding.held;
   // Of what began just now a look sees a part: the next one must say the same.
   if (!same || !finding.sure)
     entry.agreeing = 0;
@@ -330,6 +334,10 @@ void IncidentBook::weigh(Entry& entry, const Crossed& crossed, Times times) {
 /// A host alone is at no path.
 bool IncidentBook::may_close(const Entry& entry) const {
   return !options_.verify_paths || entry.is_verified || all_channels(entry.incident.place).empty();
+}
+
+void IncidentBook::paths_doubted() {
+  for (Entry& entry : entries_) entry.is_verified = false;
 }
 
 void IncidentBook::paths_known(Nanoseconds since) {

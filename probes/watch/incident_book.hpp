@@ -43,7 +43,7 @@ class IncidentBook {
   /// while they lasted with what came through before or after, and takes it for a fault of something else.
   /// What was lost there is told of already.
   std::vector<ChannelId> told_of(Nanoseconds from) const;
-  /// An incident that is not over, about the same, began by then.
+  /// An incident that is not over, about the same, began by then, and not by findings that were held alone.
   bool knows(const LookFinding& finding, Nanoseconds by) const;
   /// The findings of a look at what was sent since `from`, in which told_of(from) said nothing.
   void see(const std::vector<LookFinding>& findings, Nanoseconds from, Times times);
@@ -54,6 +54,8 @@ class IncidentBook {
   /// by probes that were in time.
   void see_in_time(const std::vector<LookFinding>& findings, Nanoseconds from);
 
+  /// Routes moved: what recovers does so by paths that are to be mapped again.
+  void paths_doubted();
   /// Paths were mapped anew, beginning then: what crosses a recovering place counts from now on.
   void paths_known(Nanoseconds since);
   /// Some incident recovers, and cannot close before paths are mapped again.
@@ -82,6 +84,7 @@ class IncidentBook {
     double clean = 0;                             // log odds that it is over are -clean
     double again = 0;                             // log odds that it is back
     bool is_verified = false;                     // its paths were mapped since it recovers
+    bool held = false;                            // findings that were held back alone told it
     bool is_over() const {
       return incident.state == IncidentState::closed || incident.state == IncidentState::dismissed;
     }

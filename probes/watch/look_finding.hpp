@@ -25,6 +25,7 @@ struct LookFinding {
   Nanoseconds since{};  // when losses began, at the latest; zero: long ago, or no losses
   /// It may be opened: confident enough, not told by one host alone, not about a host that may be down.
   bool sure = false;
+  bool held = false;  // not sure because routes moved before it began
 };
 
 /// All that a place may be: its channels, those of its alternatives; where it has neither, those of its

@@ -34,14 +34,22 @@ void RouteDoubt::claim(NodeId host, const MovedRoute& moved, Nanoseconds until) 
   news_ = moved;
 }
 
+/// Several hosts that a mapping contradicts saw routes that came back; one alone may lie. What was said after
+/// the mapping began and is so in its plan is settled, too.
 void RouteDoubt::settle(Nanoseconds since, const RouteChecks& routes) {
   mapped_ = since;
-  std::set<NodeId> wrong;
-  for (const auto& [stream, claim] : claims_)
-    if (claim.first <= since && routes.says(claim.moved) == HopSays::elsewhere) wrong.insert(claim.host);
-  for (const NodeId host : wrong) refute(host, since);
-  std::erase_if(
-      claims_, [&](const auto& one) { return one.second.first <= since || wrong.contains(one.second.host); });
+  std::set<NodeId> contradicted;
+  std::erase_if(claims_, [&](const auto& one) {
+    const Claim& claim = one.second;
+    const bool is_elsewhere = routes.says(claim.moved) == HopSays::elsewhere;
+    if (is_elsewhere && claim.first <= since) contradicted.insert(claim.host);
+    return !is_elsewhere || claim.first <= since;
+  });
+  if (contradicted.size() == 1) {
+    const NodeId host = *contradicted.begin();
+    refute(host, since);
+    std::erase_if(claims_, [&](const auto& one) { return one.second.host == host; });
+  }
   if (!since_) return;
   since_.reset();
   for (const auto& [stream, claim] : claims_) since_ = std::min(since_.value_or(claim.first), claim.first);

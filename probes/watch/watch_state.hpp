@@ -51,7 +51,8 @@ struct WatchState {
   std::vector<Incident> incidents;     // not closed, worst first
   std::vector<ChannelId> uncovered;    // that the plan cannot cover, ascending
   bool active = true;                  // this watcher holds the lease
-  bool routes_moved = false;           // elsewhere than the plan has them; paths are being mapped again
+  bool routes_moved = false;           // elsewhere than the plan has them; paths are to be mapped again
+  bool paths_known = true;             // the plan is of a mapping since this watcher became active
   std::uint64_t windows = 0;           // summed since its start
   std::uint64_t path_windows = 0;      // rows of them
   Nanoseconds last_look{};             // how long the last diagnosis took

@@ -37,7 +37,8 @@ constexpr double kManyWereGone = 0.25;
 constexpr Nanoseconds kAllHeard = seconds(3);  // of what was sent while an agent was away
 /// What is lost within it of the first sign that routes moved was lost by what moved them.
 constexpr Nanoseconds kSameMoment = seconds(1);
-constexpr Nanoseconds kMaxHold = seconds(45);  // of incidents that began in a doubt that stands
+constexpr Nanoseconds kMaxHold = seconds(90);  // of a doubt: longer than mappings are apart
+constexpr Nanoseconds kHeldFor = minutes(10);  // what was lost and named by nobody is no health so long
 constexpr double kDoubtful = 0.85;             // below what opens an incident
 
 }  // namespace
@@ -180,7 +181,9 @@ void Watcher::check_routes(NodeId host, const Window& window, Nanoseconds until)
       const auto moved = era_->routes.take(nics[told.nic].first_row + hop.stream, hop.from);
       if (moved) routes_.claim(host, *moved, until);
     }
-  if (routes_.since() && !era_->is_doubted()) era_->doubts.push_back({until, Nanoseconds::max()});
+  if (!routes_.since() || era_->doubted_since) return;
+  era_->doubted_since = until;
+  book_.paths_doubted();
 }
 
 void Watcher::paths_known(Nanoseconds since) {
@@ -189,24 +192,19 @@ void Watcher::paths_known(Nanoseconds since) {
   if (!era_) return;
   routes_.settle(since, era_->routes);
   era_->routes.forget_moved();
-  if (era_->is_doubted()) era_->doubts.back().until = since;
-  // What was said after the mapping began is true of its plan, too.
-  if (const auto from = routes_.since()) era_->doubts.push_back({*from, Nanoseconds::max()});
+  if (era_->doubted_since) era_->trusted_from = since;
+  era_->doubted_since = routes_.since();
 }
 
-/// What began to be lost while a plan was in doubt is sure of no place by that plan, unless the book knows it
-/// from before: where it goes on it shows in what is sent afterwards. A doubt holds nothing back for long.
-bool Watcher::is_doubtful(const Era& era, const LookFinding& finding, Nanoseconds from,
-                          Nanoseconds now) const {
+/// What begins to be lost while a plan is in doubt is sure of no place by that plan, unless the book knows it
+/// from before: where it goes on it shows in what is sent afterwards.
+bool Watcher::is_doubtful(const Era& era, const LookFinding& finding, Nanoseconds now) const {
+  if (!era.doubted_since) return false;
+  if (&era == era_.get() && now - *era.doubted_since > kMaxHold) return false;
   if (finding.cause == Cause::down && finding.since == Nanoseconds{}) return false;  // a host: by no path
-  return std::ranges::any_of(era.doubts, [&](const Doubt& doubt) {
-    const bool stands = doubt.until == Nanoseconds::max();
-    if (stands && &era == era_.get() && now - doubt.from > kMaxHold) return false;
-    const bool is_in = finding.since > Nanoseconds{}
-                           ? finding.since > doubt.from + kSameMoment && finding.since < doubt.until
-                           : from < doubt.until && now > doubt.from;
-    return is_in && !book_.knows(finding, doubt.from + kSameMoment);
-  });
+  const Nanoseconds moved = *era.doubted_since + kSameMoment;
+  if (finding.since > Nanoseconds{} && finding.since <= moved) return false;
+  return !book_.knows(finding, moved);
 }
 
 void Watcher::refuse(std::string_view host) {
@@ -269,8 +267,10 @@ void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
     }
     std::vector<bool> told;
     for (const Nanoseconds until : told_until()) told.push_back(until >= *counted_until_ + second);
-    book_.cross([&](const auto& mine, auto all) { return crossed(*fabric_, plans, told, mine, all); },
-                *counted_until_, {now, wall});
+    // By a plan in doubt nothing recovers, and nothing comes back.
+    if (!era_->doubted_since || *counted_until_ + second <= *era_->doubted_since)
+      book_.cross([&](const auto& mine, auto all) { return crossed(*fabric_, plans, told, mine, all); },
+                  *counted_until_, {now, wall});
     *counted_until_ += second;
     ++version_;
   }
@@ -309,13 +309,13 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
     // A scale that the plan is too young for sees what the one before it sees.
     // Many faults at once take the longer, and nobody waits for the next of them so eagerly.
     if (since < scale.every * (era.looker.many() ? 4 : 1) ||
-        (i > 0 && now - era.since < scales()[i - 1].span))
+        (i > 0 && now - std::max(era.since, era.trusted_from) < scales()[i - 1].span))
       continue;
     era.looked[i] = now;
-    ScaleSums sums = era.sums.sum(now, scale.span);
+    ScaleSums sums = era.sums.sum(now, scale.span, era.trusted_from);
     if (const auto back = i > 0 ? most_back_since(sums.from) : std::nullopt;
         back && now - *back > scales()[i - 1].span + kAllHeard)
-      sums = era.sums.sum(now, scale.span, *back + kAllHeard);
+      sums = era.sums.sum(now, scale.span, std::max(*back + kAllHeard, era.trusted_from));
     // The shortest look finds out what is unreachable now.
     const auto left_out = era.looker.leave_out(told_of(sums.from, i > 0), sums);
     const bool of_delays = i == kOfDelays;
@@ -329,9 +329,12 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
       for (const NodeId host : answer.unreachable) agents_[host.value()].unreachable = now;
     era.unexplained[i] =
         answer.everywhere || !answer.disbelieved.empty() || answer.account.lost.unexplained > 0;
-    for (LookFinding& finding : answer.findings)
-      if (is_doubtful(era, finding, sums.from, now))
-        finding.sure = false, finding.confidence = std::min(finding.confidence, kDoubtful);
+    for (LookFinding& finding : answer.findings) {
+      if (!is_doubtful(era, finding, now)) continue;
+      finding.sure = false, finding.held = true;
+      finding.confidence = std::min(finding.confidence, kDoubtful);
+      held_ = now;
+    }
     book_.see(answer.findings, sums.from, {now, wall});
     if (of_delays) book_.see_in_time(answer.findings, sums.from);
   }
@@ -358,6 +361,7 @@ void Watcher::assign(WatchActions& actions, Nanoseconds now) {
 WatchActions Watcher::tick(Nanoseconds now, Nanoseconds wall) {
   WatchActions actions;
   note_presence(now);
+  was_held_ = held_ && now - *held_ < kHeldFor;
   if (era_) {
     if (before_ && now - era_->since > kSwitchOver) before_.reset();
     count_seconds(now, wall);

@@ -98,11 +98,6 @@ class Watcher {
     std::optional<Nanoseconds> restarted = std::nullopt;  // when its last life began, where it had one before
     bool returns = false;                                 // it is back from there, and told nothing yet
   };
-  /// When a plan may have been wrong of routes.
-  struct Doubt {
-    Nanoseconds from{};
-    Nanoseconds until{};  // max: it stands, or did when the next plan came
-  };
   /// A plan with what was seen under it.
   struct Era {
     StandingPlan plan;
@@ -112,8 +107,8 @@ class Watcher {
     PathSums sums;
     Looker looker;
     RouteChecks routes;
-    std::vector<Doubt> doubts = {};
-    bool is_doubted() const { return !doubts.empty() && doubts.back().until == Nanoseconds::max(); }
+    std::optional<Nanoseconds> doubted_since = std::nullopt;  // routes may be others than the plan's
+    Nanoseconds trusted_from{};  // when a mapping found them to be the plan's: a look goes back no further
     std::vector<Nanoseconds> looked;  // by scale
     std::vector<bool> unexplained;    // by scale: its last look found losses that nothing explains
     Era(const Fabric& fabric, const WatcherOptions& options, StandingPlan its, PlanVersion number,
@@ -129,7 +124,7 @@ class Watcher {
   std::optional<Nanoseconds> most_back_since(Nanoseconds from) const;
   void assign(WatchActions& actions, Nanoseconds now);
   void check_routes(NodeId host, const Window& window, Nanoseconds until);
-  bool is_doubtful(const Era& era, const LookFinding& finding, Nanoseconds from, Nanoseconds now) const;
+  bool is_doubtful(const Era& era, const LookFinding& finding, Nanoseconds now) const;
   void note_presence(Nanoseconds now);
   bool is_unexplained() const;
   Verdict verdict_of(const WatchState& state) const;
@@ -146,7 +141,9 @@ class Watcher {
   std::optional<Nanoseconds> most_quiet_since_;    // agents; absent: most are heard
   Nanoseconds bus_away_ = -std::chrono::hours(1);  // when it last was
   RouteDoubt routes_;
-  bool are_paths_known_ = false;  // the plan is of a mapping of this watcher's
+  bool are_paths_known_ = false;     // the plan is of a mapping of this watcher's
+  std::optional<Nanoseconds> held_;  // when a finding was last held back for a doubt
+  bool was_held_ = false;            // lately
   std::uint64_t windows_ = 0, path_windows_ = 0, version_ = 0;
   bool map_again_ = false;
   bool is_restless_ = false;  // an agent began a new life lately

@@ -22,6 +22,7 @@ void doubt_channels(const StandingPlan& plan, std::uint32_t row, std::vector<Cha
 
 /// Losses of the last minutes that no finding explains; those of hours ago are no news of now.
 bool Watcher::is_unexplained() const {
+  if (was_held_) return true;
   if (!era_) return false;
   for (std::size_t i = 0; i < scales().size(); ++i)
     if (era_->unexplained[i] && scales()[i].span <= kUnexplainedFor) return true;
@@ -77,6 +78,7 @@ WatchState Watcher::state(Nanoseconds wall, bool active, Nanoseconds look_took) 
     for (const std::uint32_t row : era_->routes.moved()) doubt_channels(era_->plan, row, state.channels);
   }
   state.routes_moved = routes_.since().has_value();
+  state.paths_known = are_paths_known_;
   state.verdict = verdict_of(state);
   return state;
 }

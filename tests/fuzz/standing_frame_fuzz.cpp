@@ -1,6 +1,6 @@
-// Any frame at a standing agent's NIC. Then a true probe or echo of some epoch whose fields come from the
-// input, damaged where the input says: what was damaged under the authenticator is not read, and nothing is
-// answered with more than it brought.
+// Any frame at a standing agent's NIC, also as the answer of a router to a trace. Then a true probe or echo
+// of some epoch whose fields come from the input, damaged where the input says: what was damaged under the
+// authenticator is not read, and nothing is answered with more than it brought.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +8,7 @@
 
 #include "probes/watch/key_epochs.hpp"
 #include "probes/watch/standing_responder.hpp"
+#include "probes/watch/stream_tracer.hpp"
 
 namespace {
 
@@ -36,6 +37,20 @@ bool take(watch::StandingKeys& keys, ByteSpan frame) {
   std::vector<std::byte> reply(frame.size());
   if (responder.take(*read, Nanoseconds(5), Nanoseconds(9), reply) > frame.size()) std::abort();
   return true;
+}
+
+/// A trace under way whose addresses and label the input may guess, and whose number it cannot.
+void answer_trace(watch::StandingKeys& keys, const watch::Assignment& told, ByteSpan frame) {
+  const watch::StandingRun run{told.plan, told.peers, Bytes(128), 7};
+  watch::NicSchedule schedule = told.nics[0];
+  schedule.streams[0].label = PathLabel(50'000);
+  schedule.streams[0].trace_hop = 2;
+  schedule.traces_per_second = 1;
+  watch::StreamTracer tracer(run, keys, schedule, kNic, watch::roce_codec(), BatchId(1), Nanoseconds(0));
+  const auto hop_of = [](std::uint32_t) { return std::optional(packet::MacAddress{}); };
+  if (tracer.compose(std::chrono::seconds(2), hop_of).empty()) std::abort();
+  tracer.take(frame, std::chrono::seconds(2));
+  if (tracer.answers().size() > 1) std::abort();
 }
 
 void true_frame(watch::StandingKeys& keys, const watch::Assignment& told, ByteSpan input) {
@@ -74,6 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   watch::StandingKeys keys;
   keys.renew(told, Nanoseconds(0));
   take(keys, input);
+  answer_trace(keys, told, input);
   true_frame(keys, told, input);
   return 0;
 }

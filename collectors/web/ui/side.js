@@ -59,7 +59,8 @@ function healthOfWatch(state, agents) {
       agents.gaps ? row('windows that never came', count(agents.gaps)) : null,
       agents.refused ? row('windows refused', count(agents.refused)) : null,
       row('channels not covered', count(state.uncovered)),
-      state.routes_moved ? row('routes', 'moved: paths are mapped again') : null,
+      state.routes_moved ? row('routes', 'moved: paths are to be mapped again') : null,
+      state.paths_known === false ? row('paths', 'of the watcher before: to be mapped') : null,
       row('last look took', `${state.look_ms} ms`)),
   ];
 }
