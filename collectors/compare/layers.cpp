@@ -223,10 +223,6 @@ std::vector<std::string> paused_places(char side, std::span<const MeasuredRun> r
   return places;
 }
 
-void add_once(std::vector<std::string>& names, const std::string& name) {
-  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-}
-
 }  // namespace
 
 std::string_view to_string(Layer layer) {
@@ -256,26 +252,38 @@ std::string_view to_string(Layer layer) {
 }
 
 std::vector<NamedPlace> named_places(std::span<const MeasuredRun> runs) {
-  std::map<std::pair<std::string, Cause>, std::pair<NamedPlace, std::vector<double>>> found;
+  struct Named {
+    NamedPlace place;
+    std::vector<double> values;
+    std::map<std::string, std::size_t> channels;  // with the number of runs
+  };
+  using Key = std::pair<std::string, Cause>;
+  std::map<Key, Named> found;
   for (const MeasuredRun& run : runs) {
-    std::set<std::pair<std::string, Cause>> seen;  // a run may name both directions of a cable
+    std::map<Key, std::set<std::uint32_t>> seen;  // a run may name both directions of a cable
     for (const Culprit& culprit : run.culprits) {
-      auto& [place, values] = found[{culprit.place, culprit.cause}];
-      for (const std::uint32_t channel : culprit.channels) add_once(place.channels, run.channels[channel]);
-      if (!seen.insert({culprit.place, culprit.cause}).second) continue;
+      const Key key{culprit.place, culprit.cause};
+      auto& [place, values, channels] = found[key];
+      const auto [at, is_first] = seen.try_emplace(key);
+      for (const std::uint32_t channel : culprit.channels)
+        if (at->second.insert(channel).second) ++channels[run.channels[channel]];
+      if (!is_first) continue;
       place.place = culprit.place;
       place.cause = culprit.cause;
       place.is_host = culprit.is_host;
+      place.is_one_of = culprit.is_one_of;
       ++place.runs;
       if (culprit.value) values.push_back(*culprit.value);
     }
   }
   std::vector<NamedPlace> places;
   for (auto& [key, entry] : found) {
-    auto& [place, values] = entry;
+    auto& [place, values, channels] = entry;
     if (2 * place.runs < runs.size()) continue;
     std::ranges::sort(values);
     if (!values.empty()) place.value = values[values.size() / 2];
+    for (const auto& [channel, count] : channels)
+      if (2 * count >= runs.size()) place.channels.push_back(channel);
     places.push_back(std::move(place));
   }
   std::ranges::stable_sort(places, std::greater(), &NamedPlace::runs);

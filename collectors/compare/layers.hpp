@@ -61,7 +61,8 @@ struct NamedPlace {
   bool is_host = false;
   std::size_t runs = 0;
   std::optional<double> value = std::nullopt;  // the median, as in Culprit
-  std::vector<std::string> channels = {};      // of it, that were named
+  std::vector<std::string> channels = {};      // of it, that at least half of the runs named
+  bool is_one_of = false;                      // as in Culprit
 };
 /// Of at least half of the runs: what one run alone names may be its own noise. The most often named first.
 std::vector<NamedPlace> named_places(std::span<const MeasuredRun> runs);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collectors/compare/comparison.hpp"
+#include "collectors/compare/layers.hpp"
 #include "topology/base/statistics.hpp"
 
 namespace weft::compare {
@@ -47,16 +48,54 @@ std::size_t add_loads(const MeasuredRun& run, std::map<std::string, double>& sum
   return rounds.size();
 }
 
+/// How many runs say what of a channel.
+struct Told {
+  std::size_t crossed = 0;
+  std::size_t silent = 0;  // nothing arrived that was sent over it
+  std::size_t thin = 0, missing = 0, named = 0;
+};
+
+void add_told(const MeasuredRun& run, std::map<std::string, Told>& told) {
+  std::vector<Told> once(run.channels.size());
+  const auto mark = [&](const ChannelPath& path, std::size_t Told::*what) {
+    for (const std::uint32_t channel : path) once[channel].*what = 1;
+  };
+  for (const MeasuredFlow& flow : run.flows)
+    mark(flow.path, flow.delivered > 0 ? &Told::crossed : &Told::silent);
+  for (const RoundTrip& trip : run.trips) mark(trip.path, &Told::crossed);
+  for (const ProbedPath& probed : run.probed)
+    mark(probed.path, probed.lost < probed.sent ? &Told::crossed : &Told::silent);
+  for (const Culprit& culprit : run.culprits) mark(culprit.channels, &Told::named);
+  mark(run.thin, &Told::thin);
+  mark(run.missing, &Told::missing);
+  for (std::size_t c = 0; c < once.size(); ++c) {
+    Told& all = told[run.channels[c]];
+    all.crossed += once[c].crossed;
+    all.silent += once[c].silent > once[c].crossed;
+    all.thin += once[c].thin, all.missing += once[c].missing, all.named += once[c].named;
+  }
+}
+
+bool is_unknown(const Told& told, std::size_t runs) {
+  const auto half = [runs](std::size_t count) { return count > 0 && 2 * count >= runs; };
+  return half(told.thin) || half(told.silent) || (told.crossed > 0 ? half(told.missing) : told.silent > 0);
+}
+
 }  // namespace
 
 std::vector<QueuedPlace> longest_queues(std::span<const MeasuredRun> runs) {
   constexpr std::size_t kMost = 3;
-  std::map<std::string, std::vector<double>> waits;
+  std::map<std::string, std::pair<std::vector<double>, std::vector<std::string>>> waits;  // with channels
   for (const MeasuredRun& run : runs)
-    for (const QueuedPlace& queue : run.queues) waits[queue.place].push_back(queue.wait);
+    for (const QueuedPlace& queue : run.queues) {
+      auto& [all, channels] = waits[queue.place];
+      all.push_back(queue.wait);
+      channels = queue.channels;
+    }
   std::vector<QueuedPlace> longest;
-  for (auto& [place, all] : waits)
-    if (2 * all.size() >= runs.size()) longest.push_back({place, median(all)});
+  for (auto& [place, told] : waits)
+    if (2 * told.first.size() >= runs.size())
+      longest.push_back({place, median(told.first), std::move(told.second)});
   std::ranges::sort(longest, std::greater(),
                     [](const QueuedPlace& queue) { return std::pair(queue.wait, queue.place); });
   longest.resize(std::min(longest.size(), kMost));
@@ -65,20 +104,22 @@ std::vector<QueuedPlace> longest_queues(std::span<const MeasuredRun> runs) {
 
 MeasuredFabric measured_fabric(std::string fabric, std::span<const MeasuredRun> runs) {
   MeasuredFabric measured{
-      .fabric = std::move(fabric), .crossed = {}, .loads = {}, .queues = longest_queues(runs)};
-  std::set<std::string> crossed;
+      .fabric = std::move(fabric), .crossed = {}, .unknown = {}, .loads = {}, .queues = longest_queues(runs)};
+  std::map<std::string, Told> told;
   std::map<std::string, double> sums;
   std::size_t rounds = 0;
   for (const MeasuredRun& run : runs) {
-    const auto take = [&](const ChannelPath& path) {
-      for (const std::uint32_t channel : path) crossed.insert(run.channels[channel]);
-    };
-    for (const MeasuredFlow& flow : run.flows) take(flow.path);
-    for (const RoundTrip& trip : run.trips) take(trip.path);
-    for (const ProbedPath& probed : run.probed) take(probed.path);
+    add_told(run, told);
     rounds += add_loads(run, sums);
   }
-  measured.crossed.assign(crossed.begin(), crossed.end());
+  std::set<std::string> named;
+  for (const NamedPlace& place : named_places(runs))
+    named.insert(place.channels.begin(), place.channels.end());
+  for (const auto& [channel, of_it] : told) {
+    if (of_it.crossed > 0) measured.crossed.push_back(channel);
+    if (is_unknown(of_it, runs.size()) || (of_it.named > 0 && !named.contains(channel)))
+      measured.unknown.push_back(channel);
+  }
   for (const auto& [channel, sum] : sums)
     if (const double load = sum / static_cast<double>(rounds); load > kMinLoad)
       measured.loads.push_back({channel, load});

@@ -19,9 +19,12 @@ struct ChannelLoad {
 
 struct MeasuredFabric {
   std::string fabric;                // its name
-  std::vector<std::string> crossed;  // channels, by name
-  std::vector<ChannelLoad> loads;    // beyond what they carry, the greatest first
-  std::vector<QueuedPlace> queues;   // longest_queues
+  std::vector<std::string> crossed;  // channels over which something arrived, by name
+  /// Of which nobody knows whether they are healthy: named by a few runs alone, probed too little or hidden
+  /// in at least half of them, or sent packets over of which none arrived.
+  std::vector<std::string> unknown = {};
+  std::vector<ChannelLoad> loads;   // beyond what they carry, the greatest first
+  std::vector<QueuedPlace> queues;  // longest_queues
 };
 
 MeasuredFabric measured_fabric(std::string fabric, std::span<const MeasuredRun> runs);

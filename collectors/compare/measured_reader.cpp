@@ -31,15 +31,15 @@ class Reader {
     run_.lost = document.run.lost;
     for (const files::LinkReport& link : document.links) take_link(link);
     for (const files::HostReport& host : document.hosts) take_host(host);
-    for (const files::SetReport& set : document.sets) take_several(files::channels_of(set), set.cause);
+    for (const files::SetReport& set : document.sets) take_several({}, files::channels_of(set), set.cause);
     for (const files::GroupReport& group : document.groups) {
       if (std::ranges::any_of(document.sets, [&](const auto& set) { return is_part_of(set, group); }))
         continue;
-      if (group.nodes.empty())
-        take_several(group.channels, group.cause);
-      else
-        take_several(group.nodes, group.cause, "");
+      take_several(group.nodes, group.channels, group.cause);
     }
+    add_numbers(document.coverage.thin, run_.thin);
+    add_numbers(document.coverage.masked, run_.thin);
+    add_numbers(document.coverage.missing, run_.missing);
     for (const files::NotTestedReport& nic : document.coverage.not_tested)
       answers_.try_emplace(nic.nic.value_or(nic.host));
     WEFT_TRY(const auto json, files::parse_json(text, run_.name));
@@ -96,8 +96,12 @@ class Reader {
     ChannelPath found;
     for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)})
       if (!from || *from == one.substr(0, one.find('/')))
-        if (const auto number = number_of(fmt::format("{}->{}", one, other))) found.push_back(*number);
+        add_numbers({fmt::format("{}->{}", one, other)}, found);
     return found;
+  }
+  void add_numbers(const std::vector<std::string>& channels, ChannelPath& into) {
+    for (const std::string& channel : channels)
+      if (const auto number = number_of(channel)) into.push_back(*number);
   }
 
   void take_link(const files::LinkReport& link) {
@@ -115,10 +119,14 @@ class Reader {
     if (host.ends) culprit.channels = channels_of(host.ends->name, host.from);
     run_.culprits.push_back(std::move(culprit));
   }
-  /// Without channels: nobody knows which of them it is.
-  void take_several(const std::vector<std::string>& names, Cause cause, const char* which = "one of ") {
-    run_.culprits.push_back(
-        {.place = fmt::format("{}{}", which, fmt::join(names, ", ")), .cause = cause, .channels = {}});
+  /// Without nodes: one of the channels, and nobody knows which.
+  void take_several(const std::vector<std::string>& nodes, const std::vector<std::string>& channels,
+                    Cause cause) {
+    Culprit culprit{.place = {}, .cause = cause, .channels = {}, .is_one_of = nodes.empty()};
+    culprit.place = fmt::format("{}{}", nodes.empty() ? "one of " : "",
+                                fmt::join(nodes.empty() ? channels : nodes, ", "));
+    add_numbers(channels, culprit.channels);
+    run_.culprits.push_back(std::move(culprit));
   }
 
   /// What its device counted of congestion, and whether its timestamps told of the host.
@@ -314,8 +322,8 @@ class Reader {
       WEFT_TRY(const JsonView names, view.need("channels"));
       WEFT_TRY(const ChannelPath channels, path_of(names));
       QueuedPlace queue;
-      for (const std::uint32_t channel : channels)
-        queue.place += (queue.place.empty() ? "" : " or ") + run_.channels[channel];
+      for (const std::uint32_t channel : channels) queue.channels.push_back(run_.channels[channel]);
+      queue.place = fmt::format("{}", fmt::join(queue.channels, " or "));
       WEFT_TRY(queue.wait, seconds_of(view, "wait_us"));
       run_.queues.push_back(std::move(queue));
     }

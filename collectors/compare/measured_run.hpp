@@ -61,8 +61,9 @@ struct ProbedPath {
 
 /// Where packets waited in queues under load.
 struct QueuedPlace {
-  std::string place;  // leaf1->spine2, or several that nothing tells apart
-  double wait = 0;    // seconds
+  std::string place;                       // leaf1->spine2, or several that nothing tells apart
+  double wait = 0;                         // seconds
+  std::vector<std::string> channels = {};  // of several one, and nobody knows which
 };
 
 /// For which share of the time in which the run loaded the fabric pause frames stopped a cable of a host, as
@@ -80,6 +81,7 @@ struct Culprit {
   /// As in Estimate: a share of packets (loss), of the rate that is left (rate, congestion), seconds (delay).
   std::optional<double> value = std::nullopt;
   ChannelPath channels;
+  bool is_one_of = false;  // one of the channels, and nobody knows which
 };
 
 struct MeasuredRun {
@@ -101,6 +103,8 @@ struct MeasuredRun {
   std::shared_ptr<const BuiltFabric> built = nullptr;  // what it ran on; none: not known
   std::vector<LoadedRoundTrip> loaded = {};            // none: not told, as over queue pairs
   std::vector<QueuedPlace> queues = {};                // the longest wait first
+  ChannelPath thin = {};     // of which it knows little: too few probes, or hidden by what is at fault
+  ChannelPath missing = {};  // that its probes did not cover
   /// What arrives is compared, and nothing else: one side carries nothing but probes (probe_cells.hpp).
   bool is_probes_alone = false;
   std::vector<ProbedPath> probed = {};            // of runs of which probes alone are compared; else none

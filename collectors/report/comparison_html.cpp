@@ -91,6 +91,11 @@ void put_reasons(Text& out, const ComparedRuns& runs) {
   for (const std::string& what : beside_layers(*runs.fabrics)) put(out, "<p>{}</p>\n", escaped(what));
 }
 
+bool has_reasons(const ComparedFabrics& fabrics) {
+  return fabrics.measured_a || !fabrics.reasons.empty() || !fabrics.named_a.empty() ||
+         !fabrics.named_b.empty() || !beside_layers(fabrics).empty();
+}
+
 void put_cells(Text& out, const ComparedRuns& runs) {
   const auto& comparison = runs.comparison;
   put(out, "<h2>Effect of each cell</h2>\n");
@@ -204,8 +209,7 @@ void put_remarks(Text& out, const ComparedRuns& runs) {
 std::string comparison_html(const ComparedRuns& runs, std::string_view drawings) {
   Text out;
   put_heading(out, runs);
-  const bool has_reasons = runs.fabrics && (runs.fabrics->measured_a || !runs.fabrics->reasons.empty());
-  if (has_reasons) put_reasons(out, runs);
+  if (runs.fabrics && has_reasons(*runs.fabrics)) put_reasons(out, runs);
   put_cells(out, runs);
   if (runs.fabrics && runs.fabrics->measured_a) put_fabrics(out, *runs.fabrics, drawings);
   put_blocks(out, runs);

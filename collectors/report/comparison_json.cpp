@@ -86,7 +86,8 @@ DocumentTree named_tree(const std::vector<compare::NamedPlace>& places) {
     tree.push_back({{"place", place.place},
                     {"cause", to_string(place.cause)},
                     {"runs", place.runs},
-                    {"channels", place.channels}});
+                    {"channels", place.channels},
+                    {"one_of", place.is_one_of}});
     if (place.value) tree.back()["value"] = *place.value;
   }
   return tree;
@@ -102,12 +103,13 @@ DocumentTree slow_tree(const std::vector<compare::SlowPlace>& places) {
 DocumentTree measured_tree(const compare::MeasuredFabric& measured) {
   DocumentTree tree{{"fabric", measured.fabric},
                     {"crossed", measured.crossed},
+                    {"unknown", measured.unknown},
                     {"loads", DocumentTree::array()},
                     {"queues", DocumentTree::array()}};
   for (const compare::ChannelLoad& one : measured.loads)
     tree["loads"].push_back({{"channel", one.channel}, {"load", one.load}});
   for (const compare::QueuedPlace& one : measured.queues)
-    tree["queues"].push_back({{"place", one.place}, {"wait_s", one.wait}});
+    tree["queues"].push_back({{"place", one.place}, {"wait_s", one.wait}, {"channels", one.channels}});
   return tree;
 }
 

@@ -97,6 +97,25 @@ Result<std::vector<std::string>> texts_of(const JsonView& object, std::string_vi
   return files::read_texts(*member);
 }
 
+/// Of a member that must be there.
+template <class T, class ReadItem>
+Result<std::vector<T>> need_items(const JsonView& object, std::string_view key, ReadItem read_item) {
+  WEFT_TRY(const JsonView member, object.need(key));
+  return files::read_array<T>(member, read_item);
+}
+
+Result<std::vector<std::string>> need_texts(const JsonView& object, std::string_view key) {
+  WEFT_TRY(const JsonView member, object.need(key));
+  return files::read_texts(member);
+}
+
+/// What is computed anew, and must be there all the same.
+Result<void> check_members(const JsonView& object, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys)
+    if (const auto member = object.need(key); !member) return pass_on(member);
+  return {};
+}
+
 Result<Cell> read_cell(const JsonView& view) {
   Cell cell;
   WEFT_TRY(cell.work, texts_of(view, "work_parts"));
@@ -157,6 +176,7 @@ Result<compare::DailyCycle> read_cycle(const JsonView& view) {
 
 Result<CellResult> read_result(const JsonView& view, ComparisonDocument& document) {
   CellResult result;
+  WEFT_TRY_VOID(check_members(view, {"unit", "proven", "advantage"}));
   WEFT_TRY(result.cell, read_cell(view));
   WEFT_TRY(const JsonView a, view.need("a"));
   WEFT_TRY(result.a, read_side(a, result.cell, document.a));
@@ -187,7 +207,7 @@ Result<compare::Run> read_run(const JsonView& view) {
   compare::Run run;
   WEFT_TRY(run.name, text_at(view, "name"));
   WEFT_TRY(run.wrong_rows, count_at(view, "wrong_rows"));
-  WEFT_TRY(run.remarks, texts_of(view, "remarks"));
+  WEFT_TRY(run.remarks, need_texts(view, "remarks"));
   return run;
 }
 
@@ -200,6 +220,9 @@ Result<compare::NamedPlace> read_named(const JsonView& view) {
   place.cause = *known;
   WEFT_TRY(place.runs, count_at(view, "runs"));
   WEFT_TRY(place.channels, texts_of(view, "channels"));
+  if (view.find("one_of")) {
+    WEFT_TRY(place.is_one_of, flag_at(view, "one_of"));
+  }
   if (const auto value = view.find("value")) {
     WEFT_TRY(place.value, value->number());
     // A delay is told in whole nanoseconds.
@@ -233,7 +256,7 @@ Result<compare::LayerShare> read_layer(const JsonView& view) {
     WEFT_TRY(const double high, number_at(view, "high"));
     share.interval = {low, high};
   }
-  WEFT_TRY(share.places, texts_of(view, "places"));
+  WEFT_TRY(share.places, need_texts(view, "places"));
   return share;
 }
 
@@ -246,7 +269,7 @@ Result<compare::Reasons> read_reasons(const JsonView& view, const CellsByName& c
   const auto cell = cells.find(name);
   if (cell == cells.end()) return view.error("cell: there is no cell '{}'", name);
   reasons.cell = cell->second;
-  WEFT_TRY(reasons.layers, items_of<compare::LayerShare>(view, "layers", read_layer));
+  WEFT_TRY(reasons.layers, need_items<compare::LayerShare>(view, "layers", read_layer));
   if (reasons.layers.size() > kLayers.size())
     return view.error("layers: expected {} at most", kLayers.size());
   WEFT_TRY(reasons.joint, number_or(view, "joint", 0));
@@ -262,20 +285,22 @@ Result<compare::Reasons> read_reasons(const JsonView& view, const CellsByName& c
 Result<compare::MeasuredFabric> read_measured(const JsonView& view) {
   compare::MeasuredFabric fabric;
   WEFT_TRY(fabric.fabric, text_at(view, "fabric"));
-  WEFT_TRY(fabric.crossed, texts_of(view, "crossed"));
-  WEFT_TRY(fabric.loads, items_of<compare::ChannelLoad>(
+  WEFT_TRY(fabric.crossed, need_texts(view, "crossed"));
+  WEFT_TRY(fabric.unknown, need_texts(view, "unknown"));
+  WEFT_TRY(fabric.loads, need_items<compare::ChannelLoad>(
                              view, "loads", [](const JsonView& one) -> Result<compare::ChannelLoad> {
                                WEFT_TRY(auto channel, text_at(one, "channel"));
                                WEFT_TRY(const double load, measured_at(one, "load"));
                                return compare::ChannelLoad{std::move(channel), load};
                              }));
-  WEFT_TRY(fabric.queues, items_of<compare::QueuedPlace>(
+  WEFT_TRY(fabric.queues, need_items<compare::QueuedPlace>(
                               view, "queues", [](const JsonView& one) -> Result<compare::QueuedPlace> {
                                 WEFT_TRY(auto place, text_at(one, "place"));
                                 WEFT_TRY(const double wait, number_at(one, "wait_s"));
                                 if (!(wait >= 0 && wait <= 1e9))
                                   return one.error("wait_s: expected from 0 to 1e9");
-                                return compare::QueuedPlace{std::move(place), wait};
+                                WEFT_TRY(auto channels, need_texts(one, "channels"));
+                                return compare::QueuedPlace{std::move(place), wait, std::move(channels)};
                               }));
   return fabric;
 }
@@ -312,7 +337,7 @@ Result<ComparedFabrics> read_fabrics(const JsonView& root, const JsonView& names
 Result<compare::Losses> read_losses(const JsonView& root, std::string_view missing,
                                     std::string_view incomplete, std::span<const compare::Run> runs) {
   compare::Losses losses;
-  WEFT_TRY(losses.missing, items_of<Cell>(root, missing, read_cell));
+  WEFT_TRY(losses.missing, need_items<Cell>(root, missing, read_cell));
   WEFT_TRY(losses.incomplete_runs, count_at(root, incomplete));
   for (const compare::Run& run : runs) losses.wrong_rows += run.wrong_rows;
   return losses;
@@ -340,8 +365,10 @@ Result<ComparisonDocument> parse_comparison(std::string_view json, std::string_v
   ComparisonDocument document;
   auto& comparison = document.comparison;
   WEFT_TRY(comparison.settings, read_settings(root));
-  WEFT_TRY(document.a, items_of<compare::Run>(root, "a", read_run));
-  WEFT_TRY(document.b, items_of<compare::Run>(root, "b", read_run));
+  WEFT_TRY_VOID(check_members(root, {"sentence"}));
+  WEFT_TRY(document.a, need_items<compare::Run>(root, "a", read_run));
+  WEFT_TRY(document.b, need_items<compare::Run>(root, "b", read_run));
+  if (document.a.empty() || document.b.empty()) return root.error("a and b: expected one run at least");
   WEFT_TRY(const JsonView cells, root.need("cells"));
   WEFT_TRY(const auto size, cells.size());
   if (size < 1 || size > kMaxCells) return cells.error("expected 1 to {} cells", kMaxCells);
@@ -349,7 +376,11 @@ Result<ComparisonDocument> parse_comparison(std::string_view json, std::string_v
                                  cells, [&](const JsonView& cell) { return read_result(cell, document); }));
   WEFT_TRY(comparison.a, read_losses(root, "only_b", "incomplete_runs_a", document.a));
   WEFT_TRY(comparison.b, read_losses(root, "only_a", "incomplete_runs_b", document.b));
-  WEFT_TRY(comparison.remarks, texts_of(root, "remarks"));
+  WEFT_TRY(comparison.remarks, need_texts(root, "remarks"));
+  WEFT_TRY(const auto verdict, word_at(root, "verdict", kDecisions));
+  if (verdict != comparison.decision())
+    return root.error("verdict: it says {}, and its cells and runs say {}", to_string(verdict),
+                      to_string(comparison.decision()));
   if (const auto names = root.find("fabrics")) {
     WEFT_TRY(document.fabrics, read_fabrics(root, *names, document));
   }

@@ -58,16 +58,17 @@ class State {
   void take(const compare::MeasuredFabric& measured, const std::vector<compare::NamedPlace>& places,
             std::size_t runs) {
     for (const ChannelId channel : named(measured.crossed)) letters_[channel.value()] = 'h';
+    mark(named(measured.unknown), Verdict::unknown);
     for (const compare::NamedPlace& place : places)
       add(place.place, to_string(place.cause), verdict_of(place.cause, place.value.value_or(0)),
-          place.channels.empty() ? of_link(place.place, std::nullopt) : named(place.channels),
-          {report::place_text(place, runs)});
+          placed(place.place, place.channels), {report::place_text(place, runs)}, place.is_one_of);
     for (const compare::QueuedPlace& queue : measured.queues)
-      add(queue.place, "queueing", Verdict::congested, named({queue.place}),
-          {report::cell_value(compare::Metric::time, queue.wait) + " in queues, the median over the runs"});
+      add(queue.place, "queueing", Verdict::congested, placed(queue.place, queue.channels),
+          {report::cell_value(compare::Metric::time, queue.wait) + " in queues, the median over the runs"},
+          queue.channels.size() > 1);
     std::size_t told = 0;
     for (const auto& [channel, load] : measured.loads) {
-      const auto channels = named({channel});
+      const auto channels = placed(channel, {channel});
       if (told++ < kMaxTold)
         add(channel, "load", Verdict::congested, channels,
             {fmt::format("{:.2f} times what it carries, the mean over the rounds", load)});
@@ -75,6 +76,8 @@ class State {
         mark(channels, Verdict::congested);
     }
   }
+
+  std::size_t elsewhere() const { return elsewhere_; }
 
   std::string json() && {
     JsonText out;
@@ -133,6 +136,17 @@ class State {
       if (const auto at = fabric_->find_channel(name)) channels.push_back(*at);
     return channels;
   }
+  /// In a fabric of other cabling, or of a place without channels: both directions of the cable of that name,
+  /// or of the cable of that NIC.
+  std::vector<ChannelId> placed(std::string_view place, const std::vector<std::string>& names) {
+    auto channels = named(names);
+    if (channels.empty()) channels = of_link(place, std::nullopt);
+    if (channels.empty())
+      if (const auto nic = fabric_->find_nic(place); nic && fabric_->port(*nic).link)
+        channels = of_link(fabric_->name_of(*fabric_->port(*nic).link), std::nullopt);
+    elsewhere_ += channels.empty() || channels.size() < names.size();
+    return channels;
+  }
   void add(std::string place, std::string_view cause, Verdict verdict, std::vector<ChannelId> channels,
            std::vector<std::string> evidence, bool is_open = false) {
     if (!is_open) mark(channels, verdict);
@@ -150,6 +164,7 @@ class State {
   const Fabric* fabric_;
   std::string letters_;
   std::vector<Finding> findings_;
+  std::size_t elsewhere_ = 0;
 };
 
 }  // namespace
@@ -166,11 +181,12 @@ std::string assignment_state(const Fabric& fabric, const std::map<std::string, d
   return std::move(state).json();
 }
 
-std::string compared_state(const Fabric& fabric, const compare::MeasuredFabric& measured,
-                           const std::vector<compare::NamedPlace>& named, std::size_t runs) {
+ComparedState compared_state(const Fabric& fabric, const compare::MeasuredFabric& measured,
+                             const std::vector<compare::NamedPlace>& named, std::size_t runs) {
   State state(fabric);
   state.take(measured, named, runs);
-  return std::move(state).json();
+  const std::size_t elsewhere = state.elsewhere();
+  return {std::move(state).json(), elsewhere};
 }
 
 }  // namespace weft::web

@@ -19,9 +19,13 @@ std::string diagnosis_state(const Fabric& fabric, const files::DiagnosisDocument
 /// Of an assignment, which says nothing of health: what carries more than the bound. `loads`: by channel.
 std::string assignment_state(const Fabric& fabric, const std::map<std::string, double>& loads);
 
-/// Of one side of a comparison: what its packets crossed is healthy, but for what its runs named, where more
-/// wanted to cross than a channel carries, and where packets waited. `runs`: of the side.
-std::string compared_state(const Fabric& fabric, const compare::MeasuredFabric& measured,
-                           const std::vector<compare::NamedPlace>& named, std::size_t runs);
+/// Of one side of a comparison: what its packets crossed is healthy, but for what its runs named or do not
+/// know, where more wanted to cross than a channel carries, and where packets waited. `runs`: of the side.
+struct ComparedState {
+  std::string json;
+  std::size_t elsewhere = 0;  // places that slow the side, and that this fabric does not have whole
+};
+ComparedState compared_state(const Fabric& fabric, const compare::MeasuredFabric& measured,
+                             const std::vector<compare::NamedPlace>& named, std::size_t runs);
 
 }  // namespace weft::web

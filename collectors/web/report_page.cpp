@@ -12,6 +12,7 @@
 #include "collectors/report/comparison_html.hpp"
 #include "collectors/report/crossed_fabric.hpp"
 #include "collectors/report/document_html.hpp"
+#include "collectors/report/words.hpp"
 #include "collectors/web/drawn_state.hpp"
 #include "collectors/web/layout_json.hpp"
 #include "collectors/web/page_script.hpp"
@@ -114,13 +115,22 @@ Result<std::string> comparison_page(std::string_view json, std::string_view name
   std::vector<View> views;
   if (!fabrics.empty()) {
     const auto& told = *document.fabrics;
-    views.push_back({"a", layout_json(*fabrics[0]),
-                     compared_state(*fabrics[0], *told.measured_a, told.named_a, told.runs)});
-    views.push_back({"b", layout_json(*fabrics[1]),
-                     compared_state(*fabrics[1], *told.measured_b, told.named_b, document.b.size())});
+    const auto draw = [&](std::string_view key, std::string_view heading, const Fabric& fabric,
+                          ComparedState state) {
+      views.push_back({std::string(key), layout_json(fabric), std::move(state.json)});
+      drawings += fmt::format("<h3>{}</h3>\n{}", heading, view_part(key));
+      if (state.elsewhere > 0)
+        drawings += fmt::format(
+            "<p class=\"soft\">{} of the document {} not, or not wholly, in this fabric: its cabling "
+            "differs.</p>\n",
+            report::counted(state.elsewhere, "place", ' '), state.elsewhere == 1 ? "is" : "are");
+    };
+    draw("a", "A: " + xml_escaped(told.a), *fabrics[0],
+         compared_state(*fabrics[0], *told.measured_a, told.named_a, document.a.size()));
+    draw("b", "B: " + xml_escaped(told.b), *fabrics[1],
+         compared_state(*fabrics[1], *told.measured_b, told.named_b, document.b.size()));
     if (views[0].layout == views[1].layout) views[1].layout.clear();
-    drawings = fmt::format("<h3>A: {}</h3>\n{}<h3>B: {}</h3>\n{}{}", xml_escaped(told.a), view_part("a"),
-                           xml_escaped(told.b), view_part("b"), kTip);
+    drawings += kTip;
   } else if (document.fabrics && document.fabrics->measured_a) {
     drawings = "<p class=\"soft\">Not drawn: --fabric A.yaml --fabric B.yaml draws them.</p>\n";
   }

@@ -68,8 +68,13 @@ class ComparedExample {
          .path = {4, 1, 2, 5},
          .wanted = 47e6,
          .delivered = rate}};
-    if (!named.empty())
-      run.culprits = {{.place = named, .cause = Cause::rate, .value = 0.5, .channels = {1}}};
+    if (named.empty()) return run;
+    run.culprits = {{.place = named, .cause = Cause::rate, .value = 0.5, .channels = {1}},
+                    {.place = "one of host1->leaf1, host2->leaf1",
+                     .cause = Cause::loss,
+                     .channels = {0, 4},
+                     .is_one_of = true}};
+    run.queues = {{"leaf2->host3 or leaf2->host4", 2e-5, {"leaf2->host3", "leaf2->host4"}}};
     return run;
   }
 

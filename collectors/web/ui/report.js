@@ -84,6 +84,7 @@ class FabricView {
     return link === undefined ? stop.label : `${this.model.linkName(link)}: ${this.linkWords(link)}`;
   }
   linkWords(l) {
+    if (this.moment.options(l).suspected) return 'suspected';
     const [there, back] = [this.moment.channel(2 * l), this.moment.channel(2 * l + 1)].map((letter) => words[letter].split(':')[0]);
     return there === back ? there : `${this.model.names[this.model.a[l]]} to ${this.model.names[this.model.b[l]]} ${there}, back ${back}`;
   }
@@ -115,8 +116,9 @@ class FabricView {
     const link = kind === 'link' ? model.findLink(id) : -1;
     const node = kind === 'node' ? model.byName.get(id) : undefined;
     const links = link >= 0 ? [link] : node !== undefined ? model.linksOf[node] : moment.marked.filter((l) => this.scene.places.has(l));
-    const worst = 'fdcunh';
-    const bad = links.filter((l) => moment.of.has(l)).sort((x, y) => worst.indexOf(moment.link(x)) - worst.indexOf(moment.link(y)));
+    const worst = 'fdscunh'; // s: suspected
+    const rank = (l) => worst.indexOf(moment.options(l).suspected ? 's' : moment.link(l));
+    const bad = links.filter((l) => moment.of.has(l)).sort((x, y) => rank(x) - rank(y));
     const head = link >= 0 ? `${model.linkName(link)}: ${this.linkWords(link)}` : node !== undefined ? `${id}: ${count(links.length)} cables` : kind === 'pod' ? `pod ${id}` : `${count(model.names.length)} nodes, ${count(model.linkCount)} cables`;
     // The hash is of all views, and another may have moved when this is clicked.
     const anchor = (l, text) => {

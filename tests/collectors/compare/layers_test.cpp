@@ -239,6 +239,16 @@ TEST(Layers, WhatFewRunsNameIsNotNamed) {
   EXPECT_EQ(named_places(runs).front().runs, 2U);
 }
 
+TEST(Layers, AChannelIsNamedByHalfOfTheRunsAsItsPlaceIs) {
+  std::vector<MeasuredRun> runs(4,
+                                {.name = "run", .pattern = "", .channels = {"a->b", "b->a"}, .culprits = {}});
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    runs[i].culprits = {{.place = "a--b", .cause = Cause::loss, .channels = {i < 3 ? 0U : 1U}}};
+  const auto places = named_places(runs);
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_EQ(places[0].channels, std::vector<std::string>{"a->b"});
+}
+
 TEST(Layers, RunsWithoutFlowsOrPathsAreNoTrouble) {
   const std::vector<MeasuredRun> none(6);
   Comparison comparison{.settings = {.design = Design::blocks}};

@@ -9,6 +9,7 @@ namespace weft::compare {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
@@ -57,6 +58,49 @@ TEST(MeasuredFabric, HasTheLongestQueues) {
   ASSERT_THAT(fabric.queues, SizeIs(1));
   EXPECT_EQ(fabric.queues.front().place, "leaf0->spine1");
   EXPECT_DOUBLE_EQ(fabric.queues.front().wait, 8e-6);
+}
+
+/// Runs of two hosts under one leaf.
+std::vector<MeasuredRun> small_runs(std::size_t count) {
+  return std::vector<MeasuredRun>(
+      count, {.name = "run",
+              .pattern = "all-pairs",
+              .channels = {"h1->l", "l->h2"},
+              .flows = {{.src = "h1", .dst = "h2", .path = {0, 1}, .wanted = 1e9, .delivered = 1e9}},
+              .trips = {},
+              .culprits = {}});
+}
+
+TEST(MeasuredFabric, WhatNothingArrivedOverIsUnknownAndNotCrossed) {
+  auto runs = small_runs(2);
+  for (MeasuredRun& run : runs) run.flows[0].delivered = 0;
+  auto fabric = measured_fabric("site", runs);
+  EXPECT_THAT(fabric.crossed, IsEmpty());
+  EXPECT_THAT(fabric.unknown, ElementsAre("h1->l", "l->h2"));
+  for (MeasuredRun& run : runs) {
+    run.flows.clear();
+    run.probed = {{.path = {0}, .sent = 100, .lost = 100}, {.path = {1}, .sent = 100, .lost = 99}};
+  }
+  fabric = measured_fabric("site", runs);
+  EXPECT_THAT(fabric.crossed, ElementsAre("l->h2"));
+  EXPECT_THAT(fabric.unknown, ElementsAre("h1->l"));
+}
+
+TEST(MeasuredFabric, WhatFewRunsNameIsUnknownAndWhatHalfOfThemNameIsNamed) {
+  auto runs = small_runs(4);
+  const Culprit culprit{.place = "h1--l", .cause = Cause::loss, .channels = {0}};
+  runs[0].culprits = {culprit};
+  EXPECT_THAT(measured_fabric("site", runs).unknown, ElementsAre("h1->l"));
+  runs[1].culprits = {culprit};
+  EXPECT_THAT(measured_fabric("site", runs).unknown, IsEmpty());
+}
+
+TEST(MeasuredFabric, WhatHalfOfTheRunsKnowLittleOfIsUnknown) {
+  auto runs = small_runs(4);
+  runs[0].thin = {0}, runs[1].missing = {1};
+  EXPECT_THAT(measured_fabric("site", runs).unknown, IsEmpty());
+  runs[2].thin = {0}, runs[3].missing = {1};
+  EXPECT_THAT(measured_fabric("site", runs).unknown, ElementsAre("h1->l", "l->h2"));
 }
 
 TEST(MeasuredFabric, OfNoRunsTellsNothing) {

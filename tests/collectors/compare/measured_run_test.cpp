@@ -111,9 +111,35 @@ TEST(MeasuredRun, RoundTripsUnderLoadAreAMeanOverFlowsOfWhichBothTimesAreKnown) 
       run_of(*run).cells.at({{"round trip under load", "2 hops"}, Bytes(128), Metric::time}).number, 20e-6);
   ASSERT_EQ(run->queues.size(), 1U);
   EXPECT_EQ(run->queues[0].place, "h1->l1 or l1->h2");
+  EXPECT_EQ(run->queues[0].channels, (std::vector<std::string>{"h1->l1", "l1->h2"}));
   EXPECT_DOUBLE_EQ(run->queues[0].wait, 20e-6);
   document.replace(document.find("\"wait_us\":20"), 12, "\"wait_us\":-2");
   EXPECT_THAT(read_measured_run("run", document, "").error().message, HasSubstr("wait_us"));
+}
+
+TEST(MeasuredRun, ASetHasTheChannelsOfItsMembersAndWhatIsNotCoveredIsRead) {
+  std::string document = kDocument;
+  document.insert(document.find("\"flows\""), R"("sets":[{"cause":"rate","verdict":"degraded",
+"confidence":0.9,"alternatives":[["h1->l1"],["l1->h2"]]}],"groups":[{"nodes":["l1","l2"],"channels":["s1->l2"],
+"cause":"loss","verdict":"degraded","confidence":0.9,"evidence":[]}],)");
+  document.replace(document.find("\"paths\":2"), 9,
+                   R"("paths":2,"thin":["h1->l1"],"masked":["l1->h2"],"missing":["l1->s1"])");
+  const auto run = read_measured_run("run", document, kObservations);
+  ASSERT_TRUE(run) << run.error().message;
+  const auto names = [&](const ChannelPath& path) {
+    std::vector<std::string> all;
+    for (const std::uint32_t channel : path) all.push_back(run->channels[channel]);
+    return all;
+  };
+  ASSERT_EQ(run->culprits.size(), 3U);
+  EXPECT_EQ(run->culprits[1].place, "one of h1->l1, l1->h2");
+  EXPECT_TRUE(run->culprits[1].is_one_of);
+  EXPECT_THAT(names(run->culprits[1].channels), ElementsAre("h1->l1", "l1->h2"));
+  EXPECT_EQ(run->culprits[2].place, "l1, l2");
+  EXPECT_FALSE(run->culprits[2].is_one_of);
+  EXPECT_THAT(names(run->culprits[2].channels), ElementsAre("s1->l2"));
+  EXPECT_THAT(names(run->thin), ElementsAre("h1->l1", "l1->h2"));
+  EXPECT_THAT(names(run->missing), ElementsAre("l1->s1"));
 }
 
 TEST(MeasuredRun, ACulpritHasTheChannelThatLeavesItsNode) {

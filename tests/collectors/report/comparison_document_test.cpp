@@ -73,18 +73,29 @@ TEST(ComparisonDocument, OneOfAnOlderWeftHasWhatItHolds) {
   EXPECT_THAT(body, Not(HasSubstr("Quantile functions")));
 }
 
-TEST(ComparisonDocument, TheVerdictIsThatOfItsCells) {
-  const auto read = parse_comparison(with("/verdict", "equal").dump(), "test.json");
+TEST(ComparisonDocument, AVerdictThatItsCellsDoNotGiveIsRefused) {
+  EXPECT_THAT(refused(with("/verdict", "equal")),
+              HasSubstr("verdict: it says equal, and its cells and runs say differs"));
+}
+
+TEST(ComparisonDocument, WhatRunsNamedIsToldWithoutChannelsToo) {
+  auto document = Json::parse(example());
+  for (const char* member : {"measured_a", "measured_b", "slow_b", "congestion", "not_told"})
+    document.erase(member);
+  document["reasons"] = Json::array();
+  const auto read = parse_comparison(document.dump(), "old.json");
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->comparison.decision(), compare::Decision::differs);
+  EXPECT_THAT(comparison_html(read->runs()), HasSubstr("<h2>Why"));
 }
 
 TEST(ComparisonDocument, WhatIsMissingOrOfAnotherTypeIsNamedWithItsPlace) {
-  for (const char* member : {"margin", "design", "cells", "tool_version", "incomplete_runs_b"}) {
+  for (const char* member : {"margin", "design", "cells", "tool_version", "incomplete_runs_b", "a", "b",
+                             "only_a", "only_b", "remarks", "sentence", "verdict", "generated_at"}) {
     auto lacking = Json::parse(example());
     lacking.erase(member);
     EXPECT_THAT(refused(lacking), HasSubstr(std::string("'") + member + "' is missing"));
   }
+  EXPECT_THAT(refused(with("/a", Json::array())), HasSubstr("expected one run at least"));
   EXPECT_THAT(refused(with("/cells", Json::array())), HasSubstr("expected 1 to 20000 cells"));
   EXPECT_THAT(refused(with("/cells", 7)), HasSubstr("test.json"));
   EXPECT_THAT(refused(with("/cells/0/ratio", 0)), HasSubstr("cells[0].ratio: expected a number above 0"));

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "collectors/report/comparison_document.hpp"
 #include "collectors/web/report_page.hpp"
@@ -15,6 +16,8 @@
 namespace weft::web {
 namespace {
 
+using testing::ContainsRegex;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -85,11 +88,51 @@ TEST(ComparisonPage, EachSideHasItsFabricWithWhatSlowsIt) {
   EXPECT_EQ(letter(a, "leaf1->spine1"), 'c') << "two flows meet";
   EXPECT_EQ(letter(b, "leaf1->spine1"), 'd') << "the cable is named";
   EXPECT_EQ(letter(b, "spine1->leaf2"), 'c');
-  EXPECT_EQ(letter(b, "host1->leaf1"), 'h');
+  EXPECT_EQ(letter(a, "host1->leaf1"), 'h');
   EXPECT_EQ(letter(b, "leaf2->spine1"), 'n') << "nothing crossed it";
   EXPECT_EQ(a["state"]["incidents"][0]["cause"], "load");
   EXPECT_EQ(b["state"]["incidents"][0]["place"], "leaf1--spine1");
   EXPECT_THAT(b["state"]["incidents"][0]["evidence"][0].get<std::string>(), HasSubstr("in 12 of 12 runs"));
+}
+
+TEST(ComparisonPage, OneOfSeveralIsSuspectedAndNoneOfThemIsLeftOut) {
+  const Fabric fabric = ComparedExample::fabric();
+  const auto b = data_of(page(document(ComparedExample()), {&fabric}))["views"][1];
+  const auto suspected = [&](const char* cause) {
+    std::set<std::string> names;
+    for (const auto& finding : b["state"]["incidents"])
+      if (finding["cause"] == cause && finding["state"] == "suspected")
+        for (const std::uint32_t channel : finding["channels"])
+          names.insert(fabric.name_of(ChannelId(channel)));
+    return names;
+  };
+  EXPECT_THAT(suspected("loss"), ElementsAre("host1->leaf1", "host2->leaf1"));
+  EXPECT_THAT(suspected("queueing"), ElementsAre("leaf2->host3", "leaf2->host4"));
+}
+
+TEST(ComparisonPage, WhatTheRunsDoNotKnowIsUnknown) {
+  auto text = nlohmann::json::parse(document(ComparedExample()));
+  text["measured_a"]["unknown"] = {"host1->leaf1", "leaf1->spine1"};
+  const Fabric fabric = ComparedExample::fabric();
+  const auto state = data_of(page(text.dump(), {&fabric}))["views"][0]["state"];
+  const auto letters = state["channels"].get<std::string>();
+  EXPECT_EQ(letters[fabric.find_channel("host1->leaf1")->value()], 'u');
+  EXPECT_EQ(letters[fabric.find_channel("leaf1->spine1")->value()], 'c') << "more wanted to cross it";
+}
+
+TEST(ComparisonPage, AFabricOfOtherCablingLosesNoPlaceSilently) {
+  auto text = nlohmann::json::parse(document(ComparedExample()));
+  text["named_b"][0]["channels"] = {"leaf1/p9->spine1/p9"};
+  text["named_b"].push_back({{"place", "host2"}, {"cause", "rate"}, {"runs", 12}});
+  const Fabric fabric = ComparedExample::fabric();
+  const auto html = page(text.dump(), {&fabric});
+  const auto letters = data_of(html)["views"][1]["state"]["channels"].get<std::string>();
+  EXPECT_EQ(letters[fabric.find_channel("leaf1->spine1")->value()], 'd') << "by the name of its cable";
+  EXPECT_EQ(letters[fabric.find_channel("host2->leaf1")->value()], 'd') << "by its NIC";
+  EXPECT_THAT(html, Not(HasSubstr("in this fabric")));
+  text["named_b"][0]["place"] = "leaf7--spine9";
+  EXPECT_THAT(page(text.dump(), {&fabric}),
+              HasSubstr("1 place of the document is not, or not wholly, in this fabric"));
 }
 
 TEST(ComparisonPage, WithoutFabricsItSaysHowTheyAreDrawn) {
@@ -112,10 +155,13 @@ TEST(ComparisonPage, ChannelsThatTheFabricLacksAreDrawnNowhere) {
   auto text = nlohmann::json::parse(document(ComparedExample()));
   text["measured_b"]["crossed"].push_back("nowhere->leaf1");
   text["measured_b"]["loads"].push_back({{"channel", "leaf1->nowhere"}, {"load", 1e30}});
+  text["named_b"][0]["place"] = "nowhere--nowhere";
   text["named_b"][0]["channels"] = {"nowhere->nowhere"};
   const Fabric fabric = ComparedExample::fabric();
-  const auto data = data_of(page(text.dump(), {&fabric}));
+  const auto html = page(text.dump(), {&fabric});
+  const auto data = data_of(html);
   EXPECT_THAT(data["views"][1]["state"]["channels"].get<std::string>(), Not(HasSubstr("d")));
+  EXPECT_THAT(html, HasSubstr("2 places of the document are not, or not wholly, in this fabric"));
 }
 
 TEST(ComparisonPage, TextFromOutsideIsNoMarkup) {
@@ -142,7 +188,11 @@ TEST(ComparisonInBrowser, BothFabricsAreSearchedAndOpenedApart) {
   auto& browser = opened->browser();
   EXPECT_EQ(browser.console(), "");
   EXPECT_THAT(opened->told("a"), HasSubstr("congested, load"));
-  EXPECT_THAT(opened->told("b"), HasSubstr("cables\nleaf1--spine1: degraded, rate")) << "the worst first";
+  EXPECT_THAT(
+      opened->told("b"),
+      ContainsRegex(
+          "cables\nleaf1--spine1: degraded, rate.*\n.*one of host1->leaf1, host2->leaf1: degraded, loss"))
+      << "the worst first, then what is suspected";
   ASSERT_TRUE(browser.type("/"));
   ASSERT_TRUE(browser.type("host3"));
   ASSERT_TRUE(browser.press(kEnter));
