@@ -11,12 +11,13 @@
 namespace weft::cli {
 namespace {
 
-void print(const report::ComparedRuns& runs, OutputFormat format, const files::DocumentStamp& stamp) {
+/// `document`: of them; not asked for where it is empty.
+void print(const report::ComparedRuns& runs, OutputFormat format, std::string_view document) {
   switch (format) {
     case OutputFormat::table:
       return fmt::print("{}", report::comparison_table(runs, terminal_columns()));
     case OutputFormat::json:
-      return fmt::print("{}", report::comparison_json(runs, stamp));
+      return fmt::print("{}", document);
     case OutputFormat::jsonl:
       return fmt::print("{}", files::json_lines(report::comparison_rows(runs)));
     case OutputFormat::csv:
@@ -59,10 +60,11 @@ void add_comparison_output(po::options_description& options) {
 Result<int> answer_comparison(const po::variables_map& values, const report::ComparedRuns& runs,
                               const std::vector<const Fabric*>& fabrics) {
   WEFT_TRY(const auto format, read_output_format(values));
-  const auto stamp = stamp_now();
-  print(runs, format, stamp);
-  if (const auto file = text_option(values, "html"))
-    WEFT_TRY_VOID(write_html(file, report::comparison_json(runs, stamp), fabrics));
+  const auto file = text_option(values, "html");
+  const auto document =
+      file || format == OutputFormat::json ? report::comparison_json(runs, stamp_now()) : std::string();
+  print(runs, format, document);
+  WEFT_TRY_VOID(write_html(file, document, fabrics));
   return exit_status(runs.comparison.decision());
 }
 

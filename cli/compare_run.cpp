@@ -143,7 +143,6 @@ class BlockLoop {
         .reasons = compare::reasons_of(runs_.of_a, runs_.of_b, comparison),
         .named_a = compare::named_places(runs_.of_a),
         .named_b = compare::named_places(runs_.of_b),
-        .runs = runs_.a.size(),
         .measured_a = measured(plan_.a, runs_.of_a),
         .measured_b = measured(plan_.b, runs_.of_b),
         .remarks = runs_.remarks,

@@ -78,7 +78,7 @@ void add_html_option(po::options_description& options) {
 Result<void> write_html(const std::optional<std::string>& file, std::string_view json,
                         const std::vector<const Fabric*>& fabrics) {
   if (!file) return {};
-  WEFT_TRY(const auto page, web::report_page(json, "the document", fabrics));
+  WEFT_TRY(const auto page, web::report_page(json, "the document", fabrics, report::kNoLimits));
   return files::write_text_file(*file, page);
 }
 

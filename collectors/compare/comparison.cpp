@@ -38,7 +38,13 @@ Units blocks_of(const Units& runs) {
   return blocks;
 }
 
-using CellUnits = std::map<Cell, Units>;
+/// Of one cell and side.
+struct OfCell {
+  Units units;
+  std::vector<std::optional<double>> values = {};  // as in Side
+};
+
+using CellUnits = std::map<Cell, OfCell>;
 
 Result<CellUnits> units_of(std::span<const Run> runs, Design design) {
   CellUnits found;
@@ -49,13 +55,15 @@ Result<CellUnits> units_of(std::span<const Run> runs, Design design) {
         return fail(ErrorKind::invalid_input, "{}: a value of {}: only finite values above zero compare",
                     runs[i].name, value.number);
       while (at != found.end() && at->first < cell) ++at;
-      if (at == found.end() || at->first != cell) at = found.try_emplace(at, cell, runs.size());
-      at->second[i] = {std::log(value.number), value.grain, value.counted};
+      if (at == found.end() || at->first != cell)
+        at = found.try_emplace(at, cell, Units(runs.size()), std::vector<std::optional<double>>(runs.size()));
+      at->second.units[i] = {std::log(value.number), value.grain, value.counted};
+      at->second.values[i] = value.number;
       ++at;
     }
   }
   if (design == Design::runs) return found;
-  for (auto& [cell, units] : found) units = blocks_of(units);
+  for (auto& [cell, of_cell] : found) of_cell.units = blocks_of(of_cell.units);
   return found;
 }
 
@@ -116,10 +124,13 @@ Pairing paired(const Units& a, const Units& b, Design design) {
   return pairing;
 }
 
-Side side_of(const std::vector<double>& logs) {
+Side side_of(const std::vector<double>& logs, const OfCell& of_cell) {
   const auto [least, most] = std::ranges::minmax(logs);
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(logs.size());
-  return {.mean = std::exp(mean), .units = logs.size(), .spread = std::exp(most - least)};
+  return {.mean = std::exp(mean),
+          .units = logs.size(),
+          .spread = std::exp(most - least),
+          .values = of_cell.values};
 }
 
 /// Absent: too few units, or values that never vary and are exact.
@@ -338,24 +349,25 @@ Result<Comparison> compare(std::span<const Run> a, std::span<const Run> b, const
   const HourOfDay hour = hour_of_day(a, b, settings.design);
   if (hour.remark) comparison.remarks.push_back(*hour.remark);
   std::vector<Tested> tested;
-  for (const auto& [cell, units] : of_a) {
+  for (const auto& [cell, in_a] : of_a) {
     const auto other = of_b.find(cell);
     if (other == of_b.end()) {
       comparison.b.missing.push_back(cell);
       continue;
     }
-    const Pairing pairing = paired(units, other->second, settings.design);
+    const OfCell& in_b = other->second;
+    const Pairing pairing = paired(in_a.units, in_b.units, settings.design);
     if (pairing.a.empty()) {  // no block has it on both sides
       comparison.a.missing.push_back(cell);
       comparison.b.missing.push_back(cell);
       continue;
     }
-    tested.push_back({.result = {.cell = cell, .a = side_of(pairing.a), .b = side_of(pairing.b)},
+    tested.push_back({.result = {.cell = cell, .a = side_of(pairing.a, in_a), .b = side_of(pairing.b, in_b)},
                       .effect = effect_of(pairing, settings.design)});
     if (hour.is_corrected) {
       std::vector<TimedLog> values;
-      add_timed(units, a, false, values);
-      add_timed(other->second, b, true, values);
+      add_timed(in_a.units, a, false, values);
+      add_timed(in_b.units, b, true, values);
       correct(tested.back(), without_cycle(values, pairing.grains));
     }
     if (settings.design == Design::blocks)
@@ -368,7 +380,7 @@ Result<Comparison> compare(std::span<const Run> a, std::span<const Run> b, const
     comparison.remarks.push_back(
         fmt::format("the hour of day is not corrected for in {} of {} cells: too few runs have them", left,
                     tested.size()));
-  for (const auto& [cell, units] : of_b)
+  for (const auto& [cell, in_b] : of_b)
     if (!of_a.contains(cell)) comparison.a.missing.push_back(cell);
   if (tested.empty())
     return fail(ErrorKind::invalid_input, "no cell is on both sides: A has {}, B has {}", first_cell(of_a),

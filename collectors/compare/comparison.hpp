@@ -33,9 +33,10 @@ enum class Decision { equal, differs, undecided };
 std::string_view to_string(Decision decision);
 
 struct Side {
-  double mean = 0;        // geometric, over units, in the metric's unit
-  std::size_t units = 0;  // runs, or blocks
-  double spread = 1;      // the largest unit over the smallest
+  double mean = 0;                                 // geometric, over units, in the metric's unit
+  std::size_t units = 0;                           // runs, or blocks
+  double spread = 1;                               // the largest unit over the smallest
+  std::vector<std::optional<double>> values = {};  // of each run of the side; none: not told
 };
 
 struct CellResult {

@@ -374,7 +374,7 @@ std::string advice_of(Layer layer, char worse_side) {
       return fmt::format(
           "pause frames stop cables of hosts of {}: see who began (weft counters pauses), hosts that take "
           "too "
-          "little first (weft doctor), then where flows meet",
+          "little first (weft doctor), then where flows contend",
           worse_side);
   }
   return "";

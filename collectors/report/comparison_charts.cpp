@@ -21,12 +21,13 @@ constexpr double kLeft = 300;   // of the plot: names stand before it
 constexpr double kRight = 840;  // of the plot
 constexpr double kRow = 26;
 constexpr double kTop = 34;
-constexpr double kMaxFactor = 8;  // of the axis: what goes beyond is cut there, and the table has it
+constexpr double kMinFactor = 1.02;  // of the axis: it has a length
+constexpr double kMaxFactor = 8;     // of the axis: what goes beyond is cut there, and the table has it
 
 /// Ratios on a logarithmic axis that has 1 in its middle.
 class RatioAxis {
  public:
-  explicit RatioAxis(double furthest) : most_(std::log(std::clamp(furthest, 1.02, kMaxFactor))) {}
+  explicit RatioAxis(double furthest) : most_(std::log(std::clamp(furthest, kMinFactor, kMaxFactor))) {}
   double x(double ratio) const {
     const double log = std::clamp(std::log(std::max(ratio, 1e-9)), -most_, most_);
     return kLeft + (log / most_ + 1) / 2 * (kRight - kLeft);
@@ -116,7 +117,7 @@ std::string blocks_chart(const CellResult& cell, double margin) {
   constexpr double kPlot = 90;  // pixels high
   double furthest = (1 + margin) * (1 + margin);
   for (const double ratio : cell.blocks) furthest = std::max({furthest, ratio, 1 / std::max(ratio, 1e-9)});
-  const double most = std::log(std::min(furthest, kMaxFactor));
+  const double most = std::log(std::clamp(furthest, kMinFactor, kMaxFactor));
   const auto y = [&](double ratio) {
     return 20 + kPlot / 2 * (1 - std::clamp(std::log(std::max(ratio, 1e-9)) / most, -1.0, 1.0));
   };

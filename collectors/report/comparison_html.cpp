@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "collectors/report/comparison_charts.hpp"
@@ -47,11 +48,11 @@ void put_layers_table(Text& out, const compare::Reasons& reasons) {
 
 /// The cells that are explained, the greatest difference first.
 std::vector<std::pair<const CellResult*, const compare::Reasons*>> explained(const ComparedRuns& runs) {
+  std::map<compare::Cell, const CellResult*> cells;
+  for (const CellResult& cell : runs.comparison.cells) cells.try_emplace(cell.cell, &cell);
   std::vector<std::pair<const CellResult*, const compare::Reasons*>> all;
   for (const compare::Reasons& reasons : runs.fabrics->reasons)
-    if (const auto at = std::ranges::find(runs.comparison.cells, reasons.cell, &CellResult::cell);
-        at != runs.comparison.cells.end())
-      all.emplace_back(&*at, &reasons);
+    if (const auto at = cells.find(reasons.cell); at != cells.end()) all.emplace_back(at->second, &reasons);
   std::ranges::stable_sort(all, std::greater(),
                            [](const auto& pair) { return compare::advantage(pair.first->ratio()); });
   return all;
@@ -86,8 +87,8 @@ void put_reasons(Text& out, const ComparedRuns& runs) {
     is_first = false;
   }
   if (all.empty()) put(out, "<p>No difference is proven: there is nothing to explain.</p>\n");
-  put_named(out, 'A', runs.fabrics->named_a, runs.fabrics->runs);
-  put_named(out, 'B', runs.fabrics->named_b, runs.fabrics->runs);
+  put_named(out, 'A', runs.fabrics->named_a, runs.a.size());
+  put_named(out, 'B', runs.fabrics->named_b, runs.b.size());
   for (const std::string& what : beside_layers(*runs.fabrics)) put(out, "<p>{}</p>\n", escaped(what));
 }
 
@@ -137,7 +138,7 @@ void put_fabrics(Text& out, const ComparedFabrics& fabrics, std::string_view dra
   };
   if (!is_busy(fabrics.measured_a) && !is_busy(fabrics.measured_b)) return;
   put(out,
-      "<details><summary>Where flows meet, and where packets wait</summary><table><tr><th>side</th>"
+      "<details><summary>Where flows contend, and where packets wait</summary><table><tr><th>side</th>"
       "<th>from, to</th><th class=\"n\">over all runs</th></tr>\n");
   put_busy(out, 'A', fabrics.measured_a);
   put_busy(out, 'B', fabrics.measured_b);
@@ -165,10 +166,10 @@ void put_blocks(Text& out, const ComparedRuns& runs) {
   }
 }
 
-std::vector<double> values_of(const compare::Cell& cell, std::span<const compare::Run> side) {
+std::vector<double> values_of(const compare::Side& side) {
   std::vector<double> all;
-  for (const compare::Run& run : side)
-    if (const auto at = run.cells.find(cell); at != run.cells.end()) all.push_back(at->second.number);
+  for (const auto& value : side.values)
+    if (value) all.push_back(*value);
   return all;
 }
 
@@ -182,7 +183,7 @@ void put_quantiles(Text& out, const ComparedRuns& runs) {
   cells.resize(std::min(cells.size(), kMaxTimelines));
   bool is_first = true;
   for (const CellResult* cell : cells) {
-    auto a = values_of(cell->cell, runs.a), b = values_of(cell->cell, runs.b);
+    auto a = values_of(cell->a), b = values_of(cell->b);
     if (a.empty() || b.empty()) continue;
     if (is_first) put(out, "<h2>Quantile functions of the runs</h2>\n");
     put(out, "<details{}><summary>{}</summary>\n", is_first ? " open" : "", escaped(cell_name(cell->cell)));

@@ -10,7 +10,7 @@
 namespace weft::report {
 
 /// The verdict first, in one sentence; why, by layer; the effect of each cell as a forest plot; `drawings`
-/// (HTML, of the fabrics) and where flows meet in them; the ratio of each block; quantile functions. Every
+/// (HTML, of the fabrics) and where flows contend in them; the ratio of each block; quantile functions. Every
 /// chart has its table. Names from outside are escaped.
 std::string comparison_html(const ComparedRuns& runs, std::string_view drawings = {});
 

@@ -11,20 +11,12 @@ using compare::Cell;
 using compare::CellResult;
 using files::DocumentTree;
 
-/// Of each run its value, null where it has none.
-DocumentTree values_tree(const Cell& cell, std::span<const compare::Run> runs) {
-  auto tree = DocumentTree::array();
-  for (const compare::Run& run : runs) {
-    const auto at = run.cells.find(cell);
-    tree.push_back(at == run.cells.end() ? DocumentTree() : DocumentTree(at->second.number));
-  }
-  return tree;
-}
-
-DocumentTree side_tree(const compare::Side& side, const Cell& cell, std::span<const compare::Run> runs) {
+DocumentTree side_tree(const compare::Side& side) {
   DocumentTree tree{{"mean", side.mean}, {"units", side.units}};
   if (side.units > 1) tree["spread"] = side.spread - 1;
-  tree["values"] = values_tree(cell, runs);
+  if (side.values.empty()) return tree;
+  auto& values = tree["values"] = DocumentTree::array();
+  for (const auto& value : side.values) values.push_back(value ? DocumentTree(*value) : DocumentTree());
   return tree;
 }
 
@@ -45,11 +37,11 @@ DocumentTree cycle_tree(const compare::DailyCycle& cycle) {
   return tree;
 }
 
-DocumentTree result_tree(const CellResult& cell, const ComparedRuns& runs) {
+DocumentTree result_tree(const CellResult& cell) {
   auto tree = cell_tree(cell.cell);
   tree["unit"] = unit_of(cell.cell.metric);
-  tree["a"] = side_tree(cell.a, cell.cell, runs.a);
-  tree["b"] = side_tree(cell.b, cell.cell, runs.b);
+  tree["a"] = side_tree(cell.a);
+  tree["b"] = side_tree(cell.b);
   tree["ratio"] = cell.ratio();
   if (cell.test) {
     tree["low"] = cell.test->low;
@@ -161,7 +153,7 @@ std::string comparison_json(const ComparedRuns& runs, const files::DocumentStamp
   tree["a"] = runs_tree(runs.a);
   tree["b"] = runs_tree(runs.b);
   tree["cells"] = DocumentTree::array();
-  for (const CellResult& cell : comparison.cells) tree["cells"].push_back(result_tree(cell, runs));
+  for (const CellResult& cell : comparison.cells) tree["cells"].push_back(result_tree(cell));
   tree["only_a"] = cells_tree(comparison.b.missing);
   tree["only_b"] = cells_tree(comparison.a.missing);
   tree["incomplete_runs_a"] = comparison.a.incomplete_runs;

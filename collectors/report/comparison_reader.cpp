@@ -3,110 +3,29 @@
 
 #include <array>
 #include <limits>
-#include <map>
 
 #include "collectors/report/comparison_document.hpp"
-#include "topology/files/json_view.hpp"
+#include "collectors/report/comparison_members.hpp"
 
 namespace weft::report {
 namespace {
 
 using compare::Cell;
 using compare::CellResult;
-using compare::Layer;
 using compare::Metric;
 using files::JsonView;
 
-constexpr std::size_t kMaxCells = 20'000;  // ten times those of the largest comparison that was measured
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
+constexpr std::size_t kMaxParts = 64;    // of a work: those of benchmarks have ten at most
+constexpr std::size_t kMaxPart = 4'000;  // bytes; an older weft wrote all of them as one
 constexpr std::array kMetrics{Metric::time, Metric::bandwidth, Metric::arrived, Metric::ways};
 constexpr std::array kDecisions{compare::Decision::equal, compare::Decision::differs,
                                 compare::Decision::undecided};
-constexpr std::array kLayers{Layer::hosts,     Layer::cables,     Layer::traffic,
-                             Layer::losses,    Layer::collisions, Layer::oversubscription,
-                             Layer::line_rate, Layer::hops,       Layer::queueing,
-                             Layer::pauses};
-
-Result<std::string> text_at(const JsonView& object, std::string_view key) {
-  WEFT_TRY(const JsonView member, object.need(key));
-  WEFT_TRY(const auto text, member.text());
-  return std::string(text);
-}
-
-template <class Word, std::size_t N>
-Result<Word> word_at(const JsonView& object, std::string_view key, const std::array<Word, N>& words) {
-  WEFT_TRY(const JsonView member, object.need(key));
-  WEFT_TRY(const auto text, member.text());
-  for (const Word word : words)
-    if (to_string(word) == text) return word;
-  return member.error("'{}' is no word that stands here", text);
-}
-
-Result<double> number_at(const JsonView& object, std::string_view key) {
-  WEFT_TRY(const JsonView member, object.need(key));
-  return member.number();
-}
-
-/// What no JSON can say, as infinity, is written as null.
-Result<double> number_or(const JsonView& object, std::string_view key, double otherwise) {
-  const auto member = object.find(key);
-  if (!member) return otherwise;
-  return member->number();
-}
-
-Result<double> measured(const JsonView& value) {
-  WEFT_TRY(const double number, value.number());
-  if (!compare::is_comparable(number)) return value.error("expected a number from 1e-30 to 1e30");
-  return number;
-}
 
 /// Of two such numbers.
 Result<double> quotient(const JsonView& value) {
   WEFT_TRY(const double number, value.number());
   if (!(number > 0 && number <= 1e61)) return value.error("expected a number above 0, 1e61 at most");
   return number;
-}
-
-Result<double> measured_at(const JsonView& object, std::string_view key) {
-  WEFT_TRY(const JsonView member, object.need(key));
-  return measured(member);
-}
-
-Result<std::size_t> count_at(const JsonView& object, std::string_view key) {
-  WEFT_TRY(const JsonView member, object.need(key));
-  return member.count<std::size_t>();
-}
-
-Result<bool> flag_at(const JsonView& object, std::string_view key) {
-  WEFT_TRY(const JsonView member, object.need(key));
-  return member.boolean();
-}
-
-/// Empty, where the object has no such member.
-template <class T, class ReadItem>
-Result<std::vector<T>> items_of(const JsonView& object, std::string_view key, ReadItem read_item) {
-  const auto member = object.find(key);
-  if (!member) return std::vector<T>();
-  return files::read_array<T>(*member, read_item);
-}
-
-Result<std::vector<std::string>> texts_of(const JsonView& object, std::string_view key) {
-  const auto member = object.find(key);
-  if (!member) return std::vector<std::string>();
-  return files::read_texts(*member);
-}
-
-/// Of a member that must be there.
-template <class T, class ReadItem>
-Result<std::vector<T>> need_items(const JsonView& object, std::string_view key, ReadItem read_item) {
-  WEFT_TRY(const JsonView member, object.need(key));
-  return files::read_array<T>(member, read_item);
-}
-
-Result<std::vector<std::string>> need_texts(const JsonView& object, std::string_view key) {
-  WEFT_TRY(const JsonView member, object.need(key));
-  return files::read_texts(member);
 }
 
 /// What is computed anew, and must be there all the same.
@@ -118,11 +37,17 @@ Result<void> check_members(const JsonView& object, std::initializer_list<std::st
 
 Result<Cell> read_cell(const JsonView& view) {
   Cell cell;
-  WEFT_TRY(cell.work, texts_of(view, "work_parts"));
-  if (cell.work.empty()) {
-    WEFT_TRY(auto work, text_at(view, "work"));
+  WEFT_TRY(auto work, text_at(view, "work"));
+  if (const auto parts = view.find("work_parts")) {
+    WEFT_TRY(const auto count, parts->size());
+    if (count < 1 || count > kMaxParts) return parts->error("expected 1 to {} parts", kMaxParts);
+    WEFT_TRY(cell.work, files::read_texts(*parts));
+  } else {
     cell.work.push_back(std::move(work));
   }
+  for (const std::string& part : cell.work)
+    if (part.size() > kMaxPart)
+      return view.error("a name of {} bytes: expected {} at most", part.size(), kMaxPart);
   WEFT_TRY(const JsonView size, view.need("size_bytes"));
   WEFT_TRY(const auto bytes, size.count<std::size_t>());
   if (bytes > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()))
@@ -132,22 +57,37 @@ Result<Cell> read_cell(const JsonView& view) {
   return cell;
 }
 
-/// The side, and its values in the cells of its runs.
-Result<compare::Side> read_side(const JsonView& view, const Cell& cell, std::vector<compare::Run>& runs) {
+/// The mean of logarithms of such numbers may be off in its last digits.
+Result<double> mean_at(const JsonView& object, std::string_view key) {
+  WEFT_TRY(const JsonView member, object.need(key));
+  WEFT_TRY(const double mean, member.number());
+  if (!(mean > 0.9e-30 && mean < 1.1e30)) return member.error("expected a number from 1e-30 to 1e30");
+  return mean;
+}
+
+/// So many more values may follow.
+Result<void> take_from(std::size_t& left, const JsonView& values, std::size_t size) {
+  if (size > left) return values.error("the document has more values than are read of a file");
+  left -= size;
+  return {};
+}
+
+Result<compare::Side> read_side(const JsonView& view, std::size_t runs, std::size_t& values_left) {
   compare::Side side;
-  WEFT_TRY(side.mean, measured_at(view, "mean"));
+  WEFT_TRY(side.mean, mean_at(view, "mean"));
   WEFT_TRY(side.units, count_at(view, "units"));
   WEFT_TRY(const double spread, number_or(view, "spread", 0));
   side.spread = spread + 1;
   const auto values = view.find("values");
   if (!values) return side;
   WEFT_TRY(const auto size, values->size());
-  if (size > runs.size()) return values->error("{} values of {} runs", size, runs.size());
+  if (size > runs) return values->error("{} values of {} runs", size, runs);
+  WEFT_TRY_VOID(take_from(values_left, *values, size));
   for (std::size_t i = 0; i < size; ++i) {
     const JsonView value = values->at(i);
+    auto& one = side.values.emplace_back();
     if (value.shown() == "null") continue;
-    WEFT_TRY(const double number, measured(value));
-    runs[i].cells[cell] = {.number = number};
+    WEFT_TRY(one, measured(value));
   }
   return side;
 }
@@ -174,14 +114,27 @@ Result<compare::DailyCycle> read_cycle(const JsonView& view) {
   return cycle;
 }
 
-Result<CellResult> read_result(const JsonView& view, ComparisonDocument& document) {
+/// A block of each side has two runs.
+Result<std::vector<double>> read_blocks(const JsonView& view, const ComparisonDocument& document,
+                                        std::size_t& values_left) {
+  const auto blocks = view.find("blocks");
+  if (!blocks) return std::vector<double>();
+  WEFT_TRY(const auto size, blocks->size());
+  const std::size_t runs = std::min(document.a.size(), document.b.size());
+  if (size > runs / 2) return blocks->error("{} blocks of {} runs", size, runs);
+  WEFT_TRY_VOID(take_from(values_left, *blocks, size));
+  return files::read_array<double>(*blocks, quotient);
+}
+
+Result<CellResult> read_result(const JsonView& view, const ComparisonDocument& document,
+                               std::size_t& values_left) {
   CellResult result;
   WEFT_TRY_VOID(check_members(view, {"unit", "proven", "advantage"}));
   WEFT_TRY(result.cell, read_cell(view));
   WEFT_TRY(const JsonView a, view.need("a"));
-  WEFT_TRY(result.a, read_side(a, result.cell, document.a));
+  WEFT_TRY(result.a, read_side(a, document.a.size(), values_left));
   WEFT_TRY(const JsonView b, view.need("b"));
-  WEFT_TRY(result.b, read_side(b, result.cell, document.b));
+  WEFT_TRY(result.b, read_side(b, document.b.size(), values_left));
   WEFT_TRY(const JsonView ratio, view.need("ratio"));
   WEFT_TRY(result.corrected, quotient(ratio));
   if (view.find("p")) {
@@ -196,7 +149,7 @@ Result<CellResult> read_result(const JsonView& view, ComparisonDocument& documen
   if (view.find("needed")) {
     WEFT_TRY(result.needed, count_at(view, "needed"));
   }
-  WEFT_TRY(result.blocks, items_of<double>(view, "blocks", quotient));
+  WEFT_TRY(result.blocks, read_blocks(view, document, values_left));
   if (const auto cycle = view.find("cycle")) {
     WEFT_TRY(result.cycle, read_cycle(*cycle));
   }
@@ -209,129 +162,6 @@ Result<compare::Run> read_run(const JsonView& view) {
   WEFT_TRY(run.wrong_rows, count_at(view, "wrong_rows"));
   WEFT_TRY(run.remarks, need_texts(view, "remarks"));
   return run;
-}
-
-Result<compare::NamedPlace> read_named(const JsonView& view) {
-  compare::NamedPlace place;
-  WEFT_TRY(place.place, text_at(view, "place"));
-  WEFT_TRY(const auto cause, text_at(view, "cause"));
-  const auto known = parse_cause(cause);
-  if (!known) return view.error("cause: '{}' is none", cause);
-  place.cause = *known;
-  WEFT_TRY(place.runs, count_at(view, "runs"));
-  WEFT_TRY(place.channels, texts_of(view, "channels"));
-  if (view.find("one_of")) {
-    WEFT_TRY(place.is_one_of, flag_at(view, "one_of"));
-  }
-  if (const auto value = view.find("value")) {
-    WEFT_TRY(place.value, value->number());
-    // A delay is told in whole nanoseconds.
-    if (!(*place.value >= -1e9 && *place.value <= 1e9)) return value->error("expected at most 1e9");
-  }
-  return place;
-}
-
-Result<compare::SlowPlace> read_slow(const JsonView& view) {
-  compare::SlowPlace place;
-  WEFT_TRY(place.what, text_at(view, "what"));
-  WEFT_TRY(place.ratio, measured_at(view, "ratio"));
-  return place;
-}
-
-Result<compare::CongestionCount> read_count(const JsonView& view) {
-  compare::CongestionCount count;
-  WEFT_TRY(count.counter, text_at(view, "counter"));
-  WEFT_TRY(count.a, number_at(view, "a"));
-  WEFT_TRY(count.b, number_at(view, "b"));
-  WEFT_TRY(count.differs, flag_at(view, "proven"));
-  return count;
-}
-
-Result<compare::LayerShare> read_layer(const JsonView& view) {
-  compare::LayerShare share;
-  WEFT_TRY(share.layer, word_at(view, "layer", kLayers));
-  WEFT_TRY(share.share, number_or(view, "share", 0));
-  if (view.find("low") && view.find("high")) {
-    WEFT_TRY(const double low, number_at(view, "low"));
-    WEFT_TRY(const double high, number_at(view, "high"));
-    share.interval = {low, high};
-  }
-  WEFT_TRY(share.places, need_texts(view, "places"));
-  return share;
-}
-
-/// Cells by their names, in which reasons name them.
-using CellsByName = std::map<std::string, Cell>;
-
-Result<compare::Reasons> read_reasons(const JsonView& view, const CellsByName& cells) {
-  compare::Reasons reasons;
-  WEFT_TRY(const auto name, text_at(view, "cell"));
-  const auto cell = cells.find(name);
-  if (cell == cells.end()) return view.error("cell: there is no cell '{}'", name);
-  reasons.cell = cell->second;
-  WEFT_TRY(reasons.layers, need_items<compare::LayerShare>(view, "layers", read_layer));
-  if (reasons.layers.size() > kLayers.size())
-    return view.error("layers: expected {} at most", kLayers.size());
-  WEFT_TRY(reasons.joint, number_or(view, "joint", 0));
-  WEFT_TRY(reasons.unexplained, number_or(view, "unexplained", 0));
-  if (const auto asked = view.find("asked")) {
-    WEFT_TRY(const double a, measured_at(*asked, "a"));
-    WEFT_TRY(const double b, measured_at(*asked, "b"));
-    reasons.asked = {a, b};
-  }
-  return reasons;
-}
-
-Result<compare::MeasuredFabric> read_measured(const JsonView& view) {
-  compare::MeasuredFabric fabric;
-  WEFT_TRY(fabric.fabric, text_at(view, "fabric"));
-  WEFT_TRY(fabric.crossed, need_texts(view, "crossed"));
-  WEFT_TRY(fabric.unknown, need_texts(view, "unknown"));
-  WEFT_TRY(fabric.loads, need_items<compare::ChannelLoad>(
-                             view, "loads", [](const JsonView& one) -> Result<compare::ChannelLoad> {
-                               WEFT_TRY(auto channel, text_at(one, "channel"));
-                               WEFT_TRY(const double load, measured_at(one, "load"));
-                               return compare::ChannelLoad{std::move(channel), load};
-                             }));
-  WEFT_TRY(fabric.queues, need_items<compare::QueuedPlace>(
-                              view, "queues", [](const JsonView& one) -> Result<compare::QueuedPlace> {
-                                WEFT_TRY(auto place, text_at(one, "place"));
-                                WEFT_TRY(const double wait, number_at(one, "wait_s"));
-                                if (!(wait >= 0 && wait <= 1e9))
-                                  return one.error("wait_s: expected from 0 to 1e9");
-                                WEFT_TRY(auto channels, need_texts(one, "channels"));
-                                return compare::QueuedPlace{std::move(place), wait, std::move(channels)};
-                              }));
-  return fabric;
-}
-
-Result<ComparedFabrics> read_fabrics(const JsonView& root, const JsonView& names,
-                                     const ComparisonDocument& document) {
-  ComparedFabrics fabrics;
-  fabrics.runs = document.a.size();
-  WEFT_TRY(fabrics.a, text_at(names, "a"));
-  WEFT_TRY(fabrics.b, text_at(names, "b"));
-  WEFT_TRY(fabrics.named_a, items_of<compare::NamedPlace>(root, "named_a", read_named));
-  WEFT_TRY(fabrics.named_b, items_of<compare::NamedPlace>(root, "named_b", read_named));
-  WEFT_TRY(fabrics.slow_a, items_of<compare::SlowPlace>(root, "slow_a", read_slow));
-  WEFT_TRY(fabrics.slow_b, items_of<compare::SlowPlace>(root, "slow_b", read_slow));
-  WEFT_TRY(fabrics.congestion, items_of<compare::CongestionCount>(root, "congestion", read_count));
-  WEFT_TRY(fabrics.not_told, texts_of(root, "not_told"));
-  WEFT_TRY(fabrics.impossible, texts_of(root, "impossible"));
-  CellsByName cells;
-  for (const CellResult& result : document.comparison.cells)
-    cells.try_emplace(cell_name(result.cell), result.cell);
-  WEFT_TRY(fabrics.reasons, items_of<compare::Reasons>(root, "reasons", [&](const JsonView& one) {
-             return read_reasons(one, cells);
-           }));
-  if (fabrics.reasons.size() > cells.size()) return root.error("reasons: there are more than cells");
-  if (const auto measured = root.find("measured_a")) {
-    WEFT_TRY(fabrics.measured_a, read_measured(*measured));
-  }
-  if (const auto measured = root.find("measured_b")) {
-    WEFT_TRY(fabrics.measured_b, read_measured(*measured));
-  }
-  return fabrics;
 }
 
 Result<compare::Losses> read_losses(const JsonView& root, std::string_view missing,
@@ -358,7 +188,8 @@ Result<compare::Settings> read_settings(const JsonView& root) {
 
 }  // namespace
 
-Result<ComparisonDocument> parse_comparison(std::string_view json, std::string_view name) {
+Result<ComparisonDocument> parse_comparison(std::string_view json, std::string_view name,
+                                            const DocumentLimits& limits) {
   WEFT_TRY(const auto value, files::parse_json(json, name));
   const JsonView whole(value, name);
   WEFT_TRY(const JsonView root, files::check_schema(whole, "weft.comparison/1"));
@@ -371,9 +202,11 @@ Result<ComparisonDocument> parse_comparison(std::string_view json, std::string_v
   if (document.a.empty() || document.b.empty()) return root.error("a and b: expected one run at least");
   WEFT_TRY(const JsonView cells, root.need("cells"));
   WEFT_TRY(const auto size, cells.size());
-  if (size < 1 || size > kMaxCells) return cells.error("expected 1 to {} cells", kMaxCells);
-  WEFT_TRY(comparison.cells, files::read_array<CellResult>(
-                                 cells, [&](const JsonView& cell) { return read_result(cell, document); }));
+  if (size < 1 || size > limits.cells) return cells.error("expected 1 to {} cells", limits.cells);
+  std::size_t values_left = limits.values;
+  WEFT_TRY(comparison.cells, files::read_array<CellResult>(cells, [&](const JsonView& cell) {
+             return read_result(cell, document, values_left);
+           }));
   WEFT_TRY(comparison.a, read_losses(root, "only_b", "incomplete_runs_a", document.a));
   WEFT_TRY(comparison.b, read_losses(root, "only_a", "incomplete_runs_b", document.b));
   WEFT_TRY(comparison.remarks, need_texts(root, "remarks"));
@@ -382,7 +215,7 @@ Result<ComparisonDocument> parse_comparison(std::string_view json, std::string_v
     return root.error("verdict: it says {}, and its cells and runs say {}", to_string(verdict),
                       to_string(comparison.decision()));
   if (const auto names = root.find("fabrics")) {
-    WEFT_TRY(document.fabrics, read_fabrics(root, *names, document));
+    WEFT_TRY(document.fabrics, read_fabrics(root, *names, comparison.cells));
   }
   WEFT_TRY(const auto version, text_at(root, "tool_version"));
   WEFT_TRY(const auto time, text_at(root, "generated_at"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "collectors/report/words.hpp"
@@ -27,17 +28,19 @@ constexpr double kMinTold = 0.05;
 /// A layer with this share is what the difference is mostly by.
 constexpr double kMostly = 0.5;
 
-const Reasons* reasons_of(const ComparedFabrics& fabrics, const compare::Cell& cell) {
-  const auto at = std::ranges::find(fabrics.reasons, cell, &Reasons::cell);
-  return at == fabrics.reasons.end() ? nullptr : &*at;
+using ReasonsByCell = std::map<compare::Cell, const Reasons*>;
+
+ReasonsByCell reasons_by_cell(const ComparedFabrics& fabrics) {
+  ReasonsByCell all;
+  for (const Reasons& reasons : fabrics.reasons) all.try_emplace(reasons.cell, &reasons);
+  return all;
 }
 
-/// Of those that differ (and are explained), the one with the greatest difference.
-const CellResult* worst_cell(const compare::Comparison& comparison, const ComparedFabrics& fabrics,
-                             bool is_explained) {
+/// Of those that differ and are in `among` (null: all), the one with the greatest difference.
+const CellResult* worst_cell(const compare::Comparison& comparison, const ReasonsByCell* among) {
   const CellResult* worst = nullptr;
   for (const CellResult& cell : comparison.cells)
-    if (cell.decision == Decision::differs && (!is_explained || reasons_of(fabrics, cell.cell)) &&
+    if (cell.decision == Decision::differs && (!among || among->contains(cell.cell)) &&
         (!worst || compare::advantage(cell.ratio()) > compare::advantage(worst->ratio())))
       worst = &cell;
   return worst;
@@ -126,12 +129,13 @@ const LayerShare* main_layer(const Reasons& reasons) {
 }
 
 std::string main_reason(const compare::Comparison& comparison, const ComparedFabrics& fabrics) {
-  const CellResult* worst = worst_cell(comparison, fabrics, true);
+  const auto all = reasons_by_cell(fabrics);
+  const CellResult* worst = worst_cell(comparison, &all);
   if (!worst) {
-    worst = worst_cell(comparison, fabrics, false);
+    worst = worst_cell(comparison, nullptr);
     return worst ? named_alone(worse_side(*worst), fabrics) : "";
   }
-  const Reasons* reasons = reasons_of(fabrics, worst->cell);
+  const Reasons* reasons = all.at(worst->cell);
   if (reasons->asked) return "; they were asked for different rates";
   const LayerShare* layer = main_layer(*reasons);
   if (!layer) return named_alone(worse_side(*worst), fabrics);
@@ -139,20 +143,22 @@ std::string main_reason(const compare::Comparison& comparison, const ComparedFab
                      layer->places.empty() ? "" : ", " + joined(layer->places, ", "));
 }
 
-std::string reasons_text(const compare::Comparison& comparison, const ComparedFabrics& fabrics,
-                         std::size_t columns) {
+std::string reasons_text(const ComparedRuns& runs, std::size_t columns) {
+  const ComparedFabrics& fabrics = *runs.fabrics;
+  const auto all = reasons_by_cell(fabrics);
   std::string text;
   std::set<std::string> advice;
-  for (const CellResult& cell : comparison.cells) {
-    const Reasons* reasons = cell.proven() ? reasons_of(fabrics, cell.cell) : nullptr;
-    if (!reasons) continue;
+  for (const CellResult& cell : runs.comparison.cells) {
+    const auto at = cell.proven() ? all.find(cell.cell) : all.end();
+    if (at == all.end()) continue;
+    const Reasons* reasons = at->second;
     if (text.empty()) text += "why: what share of the difference goes with a layer (95 %)\n";
     text += wrapped(layers_text(cell, *reasons), 2, columns, 2);
     if (const LayerShare* layer = main_layer(*reasons); layer && cell.decision == Decision::differs)
       advice.insert(compare::advice_of(layer->layer, worse_side(cell)));
   }
-  text += wrapped(named_text('A', fabrics.named_a, fabrics.runs), 0, columns, 2);
-  text += wrapped(named_text('B', fabrics.named_b, fabrics.runs), 0, columns, 2);
+  text += wrapped(named_text('A', fabrics.named_a, runs.a.size()), 0, columns, 2);
+  text += wrapped(named_text('B', fabrics.named_b, runs.b.size()), 0, columns, 2);
   for (const std::string& what : beside_layers(fabrics)) text += wrapped(what, 0, columns, 2);
   for (const std::string& what : advice) text += wrapped("do: " + what, 0, columns, 2);
   return text + "\n";

@@ -13,9 +13,8 @@ namespace weft::report {
 /// anything.
 std::string main_reason(const compare::Comparison& comparison, const ComparedFabrics& fabrics);
 
-/// Of each cell that differs its layers, of each side what was named, and what to do.
-std::string reasons_text(const compare::Comparison& comparison, const ComparedFabrics& fabrics,
-                         std::size_t columns);
+/// Of each cell that differs its layers, of each side what was named, and what to do. Of runs with fabrics.
+std::string reasons_text(const ComparedRuns& runs, std::size_t columns);
 
 /// What stands beside the layers, a sentence each: who is slow on each side, what NICs counted of congestion,
 /// what cannot be told.

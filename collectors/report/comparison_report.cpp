@@ -308,7 +308,7 @@ std::string comparison_table(const ComparedRuns& runs, std::size_t columns) {
   if (runs.fabrics)
     text += wrapped(fmt::format("A: {}; B: {}", runs.fabrics->a, runs.fabrics->b), 0, columns);
   text += cell_table(comparison, columns) + "\n";
-  if (runs.fabrics && runs.fabrics->measured_a) text += reasons_text(comparison, *runs.fabrics, columns);
+  if (runs.fabrics && runs.fabrics->measured_a) text += reasons_text(runs, columns);
   text += wrapped(design_text(runs), 0, columns) + one_sided_text("A", comparison.b.missing, columns) +
           one_sided_text("B", comparison.a.missing, columns);
   for (const std::string& remark : comparison_remarks(runs)) text += wrapped(remark, 0, columns, 2);

@@ -21,7 +21,6 @@ struct ComparedFabrics {
   std::string a, b;  // how the sides are called
   std::vector<compare::Reasons> reasons;
   std::vector<compare::NamedPlace> named_a, named_b;
-  std::size_t runs = 0;                                           // of a side
   std::optional<compare::MeasuredFabric> measured_a, measured_b;  // none of benchmarks
   std::vector<std::string> remarks;                               // what went wrong, a sentence each
   std::vector<compare::SlowPlace> slow_a = {}, slow_b = {};

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "collectors/compare/measured_run.hpp"
-#include "collectors/report/comparison_document.hpp"
 #include "collectors/report/comparison_html.hpp"
 #include "collectors/report/crossed_fabric.hpp"
 #include "collectors/report/document_html.hpp"
@@ -59,17 +58,21 @@ struct View {
 constexpr std::string_view kTip =
     "<div id=\"tip\" hidden></div>\n<noscript><p>Drawings need JavaScript; findings and tables do "
     "not.</p></noscript>\n";
+constexpr std::string_view kNothingToDraw =
+    "<p class=\"soft\">The fabrics are not drawn: the document does not tell which channels its runs "
+    "crossed.</p>\n";
 constexpr std::string_view kPairsPart =
     R"html(<h2>Pairs</h2><div class="tools"><span id="scale"></span></div><div class="frame"><canvas id="heat" role="img" aria-label="of each pair the share of its right that flows got; the table below has the slowest"></canvas></div>
 )html";
 
-std::string view_part(std::string_view key) {
+/// `whose`: " of A"; empty of one alone.
+std::string view_part(std::string_view key, std::string_view whose) {
   return fmt::format(
-      R"html(<section data-view="{0}"><div class="tools"><form class="search"><input class="find" type="search" placeholder="find a node or link ( / )" aria-label="find a node or link" autocomplete="off" list="names{0}"><datalist id="names{0}"></datalist></form><button class="up" type="button">whole fabric</button><span class="legend"></span></div>
-<div class="frame"><canvas class="view" tabindex="0" role="img" aria-label="the fabric by tier; arrow keys, Enter, Escape"></canvas></div>
+      R"html(<section data-view="{0}" aria-label="the fabric{1}"><div class="tools"><form class="search"><input class="find" type="search" placeholder="find a node or link ( / )" aria-label="find a node or link{1}" autocomplete="off" list="names{0}"><datalist id="names{0}"></datalist></form><button class="up" type="button" aria-label="whole fabric{1}">whole fabric</button><span class="legend"></span></div>
+<div class="frame"><canvas class="view" tabindex="0" role="img" aria-label="the fabric{1} by tier; arrow keys, Enter, Escape"></canvas></div>
 <div class="place" role="status" aria-live="polite"></div></section>
 )html",
-      key);
+      key, whose);
 }
 
 std::string views_json(const std::vector<View>& views) {
@@ -96,9 +99,9 @@ std::string page_of(std::string_view title, std::string_view content, std::strin
 Result<Fabrics> compared_fabrics(const report::ComparisonDocument& document, std::string_view name,
                                  const Fabrics& given) {
   const auto& told = document.fabrics;
-  if (given.empty() || !told || !told->measured_a || !told->measured_b) return Fabrics();
   if (given.size() > 2)
     return fail(ErrorKind::usage, "{} compares two fabrics: {} are too many", name, given.size());
+  if (given.empty() || !told || !told->measured_a || !told->measured_b) return Fabrics();
   const Fabrics both{given.front(), given.back()};
   for (const auto& [side, fabric, measured] :
        {std::tuple('A', both[0], &*told->measured_a), std::tuple('B', both[1], &*told->measured_b)})
@@ -108,45 +111,49 @@ Result<Fabrics> compared_fabrics(const report::ComparisonDocument& document, std
   return both;
 }
 
-Result<std::string> comparison_page(std::string_view json, std::string_view name, const Fabrics& given) {
-  WEFT_TRY(const auto document, report::parse_comparison(json, name));
+Result<std::string> comparison_page(std::string_view json, std::string_view name, const Fabrics& given,
+                                    const report::DocumentLimits& limits) {
+  WEFT_TRY(const auto document, report::parse_comparison(json, name, limits));
   WEFT_TRY(const auto fabrics, compared_fabrics(document, name, given));
   std::string drawings;
   std::vector<View> views;
   if (!fabrics.empty()) {
     const auto& told = *document.fabrics;
-    const auto draw = [&](std::string_view key, std::string_view heading, const Fabric& fabric,
+    const auto draw = [&](std::string_view key, char side, std::string_view called, const Fabric& fabric,
                           ComparedState state) {
       views.push_back({std::string(key), layout_json(fabric), std::move(state.json)});
-      drawings += fmt::format("<h3>{}</h3>\n{}", heading, view_part(key));
+      drawings += fmt::format("<h3>{}: {}</h3>\n{}", side, xml_escaped(called),
+                              view_part(key, fmt::format(" of {}", side)));
       if (state.elsewhere > 0)
         drawings += fmt::format(
             "<p class=\"soft\">{} of the document {} not, or not wholly, in this fabric: its cabling "
             "differs.</p>\n",
             report::counted(state.elsewhere, "place", ' '), state.elsewhere == 1 ? "is" : "are");
     };
-    draw("a", "A: " + xml_escaped(told.a), *fabrics[0],
+    draw("a", 'A', told.a, *fabrics[0],
          compared_state(*fabrics[0], *told.measured_a, told.named_a, document.a.size()));
-    draw("b", "B: " + xml_escaped(told.b), *fabrics[1],
+    draw("b", 'B', told.b, *fabrics[1],
          compared_state(*fabrics[1], *told.measured_b, told.named_b, document.b.size()));
     if (views[0].layout == views[1].layout) views[1].layout.clear();
     drawings += kTip;
-  } else if (document.fabrics && document.fabrics->measured_a) {
+  } else if (given.empty() && document.fabrics && document.fabrics->measured_a) {
     drawings = "<p class=\"soft\">Not drawn: --fabric A.yaml --fabric B.yaml draws them.</p>\n";
   }
   const auto verdict = to_string(document.comparison.decision());
-  return page_of(fmt::format("weft compare: {}", verdict),
-                 fmt::format("{}<p class=\"soft\">{}</p>\n",
-                             report::comparison_html(document.runs(), drawings), xml_escaped(document.made)),
-                 fmt::format("\"views\":{}", views_json(views)));
+  return page_of(
+      fmt::format("weft compare: {}", verdict),
+      fmt::format("{}{}<p class=\"soft\">{}</p>\n", report::comparison_html(document.runs(), drawings),
+                  given.empty() || !fabrics.empty() ? "" : kNothingToDraw, xml_escaped(document.made)),
+      fmt::format("\"views\":{}", views_json(views)));
 }
 
 }  // namespace
 
-Result<std::string> report_page(std::string_view json, std::string_view name, const Fabrics& fabrics) {
+Result<std::string> report_page(std::string_view json, std::string_view name, const Fabrics& fabrics,
+                                const report::DocumentLimits& limits) {
   const Fabric* fabric = fabrics.empty() ? nullptr : fabrics.front();
   WEFT_TRY(const auto parts, report::document_parts(json, name, fabric));
-  if (parts.schema == "weft.comparison/1") return comparison_page(json, name, fabrics);
+  if (parts.schema == "weft.comparison/1") return comparison_page(json, name, fabrics, limits);
   if (fabrics.size() > 1)
     return fail(ErrorKind::usage, "{} is of one fabric: {} are given", name, fabrics.size());
   const bool is_diagnosis = parts.schema == "weft.diagnosis/1";
@@ -172,7 +179,7 @@ Result<std::string> report_page(std::string_view json, std::string_view name, co
   if (!parts.verdict.empty())
     content += fmt::format("<p><span class=\"verdict {0}\">{0}</span></p>\n", xml_escaped(parts.verdict));
   content += fmt::format("<h1>{}</h1>\n", xml_escaped(parts.sentence));
-  if (!views.empty()) content += fmt::format("<h2>The fabric</h2>{}", view_part(""));
+  if (!views.empty()) content += fmt::format("<h2>The fabric</h2>{}", view_part("", ""));
   if (crossed)
     content += "<p class=\"soft\">Drawn as the flows crossed it; --fabric FILE draws all of it.</p>\n";
   content += parts.findings;

@@ -29,7 +29,6 @@ class ComparedExample {
                .reasons = compare::reasons_of(of_a_, of_b_, comparison_),
                .named_a = {},
                .named_b = compare::named_places(of_b_),
-               .runs = 12,
                .measured_a = compare::measured_fabric("site", of_a_),
                .measured_b = compare::measured_fabric("site", of_b_),
                .remarks = {"block 2 was repeated"},

@@ -24,9 +24,17 @@ function tip(event, text) {
 }
 
 // Where each view stands: #link=leaf1--spine2 of one alone, #a:pod=3&b:node=host1 of several.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // `%` alone
+  }
+}
+
 function places() {
   const parts = location.hash.slice(1).split('&').map((part) => /^(?:(\w+):)?(\w+)=(.*)$/.exec(part)).filter(Boolean);
-  return new Map(parts.map(([, key = '', kind, id]) => [key, { kind, id: decodeURIComponent(id) }]));
+  return new Map(parts.map(([, key = '', kind, id]) => [key, { kind, id: decoded(id) }]));
 }
 
 function hashWith(key, { kind, id }) {
@@ -54,9 +62,10 @@ class FabricView {
   open(stop) { if (stop?.go) this.go(stop.go); }
   stopAt(event) {
     const box = this.canvas.getBoundingClientRect();
-    return this.scene.at(event.clientX - box.left, event.clientY - box.top);
+    return this.scene?.at(event.clientX - box.left, event.clientY - box.top);
   }
   press(event) {
+    if (!this.scene) return undefined;
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     if (step) this.cursor = this.scene.next(this.cursor, ...step);
     else if (event.key === 'Enter') return this.open(this.cursor);
@@ -108,7 +117,8 @@ class FabricView {
     this.draw();
     this.tell();
   }
-  draw() { this.scene.draw(this.canvas, this.moment, this.cursor); }
+  // A fabric without links has no scene.
+  draw() { this.scene?.draw(this.canvas, this.moment, this.cursor); }
   // What is seen, in words: of a place what is at fault there.
   tell() {
     const { kind, id } = this.route;

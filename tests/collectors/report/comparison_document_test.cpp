@@ -59,6 +59,54 @@ TEST(ComparisonDocument, CellsWhoseNamesHaveNoSizeKeepThem) {
   EXPECT_EQ(comparison_json(read->runs(), kStamp), text);
 }
 
+TEST(ComparisonDocument, ReasonsOfAnOlderWeftNameCellsWithCommasThatTheirPartsHad) {
+  const compare::Cell cell{{"probes that arrived", "2 hops"}, Bytes(64), compare::Metric::arrived};
+  std::vector<compare::Run> runs(4);
+  for (compare::Run& run : runs) run.cells[cell] = {1, 0};
+  const auto comparison = compare::compare(runs, runs, {}).value();
+  const ComparedFabrics fabrics{.a = "a",
+                                .b = "b",
+                                .reasons = {{.cell = cell, .layers = {}}},
+                                .named_a = {},
+                                .named_b = {},
+                                .measured_a = {},
+                                .measured_b = {},
+                                .remarks = {}};
+  auto document = Json::parse(comparison_json({comparison, runs, runs, &fabrics}, kStamp));
+  document["cells"][0].erase("work_parts");
+  EXPECT_EQ(document["reasons"][0]["cell"], "probes that arrived, 2 hops");
+  const auto read = parse_comparison(document.dump(), "old.json");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->fabrics->reasons.size(), 1U);
+}
+
+TEST(ComparisonDocument, TheWritersExtremesAreRead) {
+  const compare::Cell cell{{"all_reduce"}, Bytes(8), compare::Metric::time};
+  std::vector<compare::Run> a(6), b(6);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i].cells[cell] = {i == 0 ? 1e-30 : 1.1e-30, 0};
+    b[i].cells[cell] = {1e30, 0};
+  }
+  for (const auto design : {compare::Design::runs, compare::Design::blocks}) {
+    const auto comparison = compare::compare(a, b, {.margin = 1e-30, .design = design}).value();
+    const auto text = comparison_json({comparison, a, b}, kStamp);
+    expect_matches_schema(text, "comparison");
+    const auto read = parse_comparison(text, "test.json");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(comparison_json(read->runs(), kStamp), text);
+    EXPECT_THAT(comparison_html(read->runs()), Not(HasSubstr("nan")));
+  }
+}
+
+TEST(ComparisonDocument, BlocksThatAreAllTheSameHaveAChart) {
+  const compare::Cell cell{{"all_reduce"}, Bytes(8), compare::Metric::time};
+  std::vector<compare::Run> runs(6);
+  for (compare::Run& run : runs) run.cells[cell] = {1, 0};
+  const compare::Settings settings{.margin = 1e-30, .design = compare::Design::blocks};
+  const auto comparison = compare::compare(runs, runs, settings).value();
+  EXPECT_THAT(comparison_html({comparison, runs, runs}), Not(HasSubstr("nan")));
+}
+
 TEST(ComparisonDocument, OneOfAnOlderWeftHasWhatItHolds) {
   auto document = Json::parse(example());
   document.erase("measured_a"), document.erase("measured_b");
@@ -108,6 +156,11 @@ TEST(ComparisonDocument, WhatIsMissingOrOfAnotherTypeIsNamedWithItsPlace) {
   EXPECT_THAT(refused(with("/cells/0/size_bytes", 18446744073709551615U)), HasSubstr("size_bytes"));
   EXPECT_THAT(refused(with("/cells/0/a/values", Json::array({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}))),
               HasSubstr("13 values of 12 runs"));
+  EXPECT_THAT(refused(with("/cells/0/blocks", Json::array({1, 1, 1, 1, 1, 1, 1}))),
+              HasSubstr("7 blocks of 12 runs"));
+  EXPECT_THAT(refused(with("/cells/0/work_parts", Json(std::vector<std::string>(65, "x")))),
+              HasSubstr("expected 1 to 64 parts"));
+  EXPECT_THAT(refused(with("/cells/0/work_parts/0", std::string(4'001, 'x'))), HasSubstr("4001 bytes"));
   EXPECT_THAT(refused(with("/reasons/0/cell", "none")), HasSubstr("there is no cell 'none'"));
   EXPECT_THAT(refused(with("/named_b/0/cause", "magic")), HasSubstr("'magic'"));
   EXPECT_THAT(refused(with("/measured_a", Json::array())), HasSubstr("measured_a"));
@@ -124,11 +177,19 @@ TEST(ComparisonDocument, WhatNoNumberHoldsIsRefused) {
   EXPECT_THAT(read.error().message, HasSubstr("test.json"));
 }
 
-TEST(ComparisonDocument, ManyCellsAreRefusedAndManyLayersToo) {
+TEST(ComparisonDocument, ManyCellsAndManyReasonsAreRefusedAndManyLayersToo) {
   auto many = Json::parse(example());
   const Json cell = many["cells"][0];
   for (int i = 0; i < 20'001; ++i) many["cells"].push_back(cell);
   EXPECT_THAT(refused(many), HasSubstr("expected 1 to 20000 cells"));
+  EXPECT_TRUE(parse_comparison(many.dump(), "test.json", kNoLimits)) << "this program wrote it";
+  const auto few = parse_comparison(example(), "test.json", {.values = 20});
+  ASSERT_FALSE(few);
+  EXPECT_THAT(few.error().message, HasSubstr("more values than are read of a file"));
+  auto reasons = Json::parse(example());
+  const Json reason = reasons["reasons"][0];
+  for (int i = 0; i < 20; ++i) reasons["reasons"].push_back(reason);
+  EXPECT_THAT(refused(reasons), HasSubstr("reasons: 22 of 2 cells"));
   auto layers = Json::parse(example());
   const Json layer = layers["reasons"][0]["layers"][0];
   for (int i = 0; i < 20; ++i) layers["reasons"][0]["layers"].push_back(layer);

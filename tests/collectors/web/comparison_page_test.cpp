@@ -12,6 +12,7 @@
 #include "tests/support/compared_example.hpp"
 #include "tests/support/opened_report.hpp"
 #include "topology/base/html_page.hpp"
+#include "topology/model/fabric_builder.hpp"
 
 namespace weft::web {
 namespace {
@@ -142,6 +143,24 @@ TEST(ComparisonPage, WithoutFabricsItSaysHowTheyAreDrawn) {
   EXPECT_EQ(data_of(html)["views"].size(), 0U);
 }
 
+TEST(ComparisonPage, AFabricForADocumentWithoutChannelsIsSaidToBeDrawnNowhere) {
+  auto text = nlohmann::json::parse(document(ComparedExample()));
+  text.erase("measured_a"), text.erase("measured_b");
+  const Fabric fabric = ComparedExample::fabric();
+  EXPECT_THAT(page(text.dump(), {&fabric}),
+              HasSubstr("The fabrics are not drawn: the document does not tell"));
+  EXPECT_THAT(page(text.dump(), {}), Not(HasSubstr("The fabrics are not drawn")));
+  EXPECT_THAT(refused(text.dump(), {&fabric, &fabric, &fabric}), HasSubstr("3 are too many"));
+}
+
+TEST(ComparisonPage, NamesForThoseWhoDoNotSeeTellASideFromTheOther) {
+  const Fabric fabric = ComparedExample::fabric();
+  const auto html = page(document(ComparedExample()), {&fabric});
+  for (const char* side : {"A", "B"})
+    for (const char* named : {"find a node or link of ", "whole fabric of ", "\"the fabric of "})
+      EXPECT_THAT(html, HasSubstr(std::string(named) + side));
+}
+
 TEST(ComparisonPage, FabricsOfOthersAreRefused) {
   const auto text = document(ComparedExample());
   const Fabric fabric = ComparedExample::fabric();
@@ -211,6 +230,22 @@ TEST(ComparisonInBrowser, BothFabricsAreSearchedAndOpenedApart) {
   EXPECT_TRUE(browser.waits_for("return document.body.dataset.ready.includes('b:link=leaf1')"));
   EXPECT_EQ(browser.script("return performance.getEntriesByType('resource').length"), 0)
       << "nothing was asked for";
+  EXPECT_EQ(browser.console(), "");
+}
+
+TEST(ComparisonInBrowser, AFabricWithoutLinksAndAnAddressThatIsNoneHinderNothing) {
+  if (!Browser::is_there()) GTEST_SKIP() << "no chromium or chromedriver";
+  const Fabric fabric = ComparedExample::fabric();
+  FabricBuilder builder("site", FabricKind::roce);
+  ASSERT_TRUE(builder.add_node({.name = "host1", .kind = NodeKind::host, .tier = Tier::host}));
+  const auto bare = std::move(builder).build();
+  const auto opened = OpenedReport::of(page(document(ComparedExample()), {&bare, &fabric}));
+  ASSERT_TRUE(opened);
+  auto& browser = opened->browser();
+  browser.script("document.querySelector('[data-view=a] canvas.view').click(); return true");
+  browser.script("dispatchEvent(new Event('beforeprint')); location.hash = 'b:link=%'; return true");
+  EXPECT_TRUE(opened->shows("b:link=%"));
+  EXPECT_THAT(opened->told("b"), HasSubstr("cables\nleaf1--spine1: degraded, rate"));
   EXPECT_EQ(browser.console(), "");
 }
 
