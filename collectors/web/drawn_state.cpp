@@ -137,15 +137,20 @@ class State {
     return channels;
   }
   /// In a fabric of other cabling, or of a place without channels: both directions of the cable of that name,
-  /// or of the cable of that NIC.
+  /// of the cable of that NIC, or of all cables of that host.
   std::vector<ChannelId> placed(std::string_view place, const std::vector<std::string>& names) {
     auto channels = named(names);
     if (channels.empty()) channels = of_link(place, std::nullopt);
-    if (channels.empty())
-      if (const auto nic = fabric_->find_nic(place); nic && fabric_->port(*nic).link)
-        channels = of_link(fabric_->name_of(*fabric_->port(*nic).link), std::nullopt);
+    if (channels.empty()) channels = at_host(place);
     elsewhere_ += channels.empty() || channels.size() < names.size();
     return channels;
+  }
+  std::vector<ChannelId> at_host(std::string_view name) const {
+    if (const auto node = fabric_->find_node(name)) return fabric_->channels_at(*node);
+    const auto nic = fabric_->find_nic(name);
+    if (!nic || !fabric_->port(*nic).link) return {};
+    const LinkId link = *fabric_->port(*nic).link;
+    return {Fabric::a_to_b(link), Fabric::b_to_a(link)};
   }
   void add(std::string place, std::string_view cause, Verdict verdict, std::vector<ChannelId> channels,
            std::vector<std::string> evidence, bool is_open = false) {

@@ -125,11 +125,13 @@ TEST(ComparisonPage, AFabricOfOtherCablingLosesNoPlaceSilently) {
   auto text = nlohmann::json::parse(document(ComparedExample()));
   text["named_b"][0]["channels"] = {"leaf1/p9->spine1/p9"};
   text["named_b"].push_back({{"place", "host2"}, {"cause", "rate"}, {"runs", 12}});
+  text["named_b"].push_back({{"place", "host4/p1"}, {"cause", "rate"}, {"runs", 12}});
   const Fabric fabric = ComparedExample::fabric();
   const auto html = page(text.dump(), {&fabric});
   const auto letters = data_of(html)["views"][1]["state"]["channels"].get<std::string>();
   EXPECT_EQ(letters[fabric.find_channel("leaf1->spine1")->value()], 'd') << "by the name of its cable";
-  EXPECT_EQ(letters[fabric.find_channel("host2->leaf1")->value()], 'd') << "by its NIC";
+  EXPECT_EQ(letters[fabric.find_channel("host2->leaf1")->value()], 'd') << "by its host";
+  EXPECT_EQ(letters[fabric.find_channel("leaf2->host4")->value()], 'd') << "by its NIC";
   EXPECT_THAT(html, Not(HasSubstr("in this fabric")));
   text["named_b"][0]["place"] = "leaf7--spine9";
   EXPECT_THAT(page(text.dump(), {&fabric}),
