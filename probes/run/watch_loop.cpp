@@ -48,18 +48,6 @@ std::string not_watched(const Fabric& fabric, const std::vector<ChannelId>& unco
       "not watched, as no path takes it: {}: it is down, or out of the routes; weft sweep tells", names);
 }
 
-std::string moved_route(const WatchPlace& place, const watch::MovedRoute& moved) {
-  const auto port = place.addresses.port_of(moved.from);
-  const auto channel = port ? place.fabric.channel_into(*port) : std::nullopt;
-  const auto node = place.addresses.node_of(moved.from);
-  return fmt::format("routes moved: label {} from {} to {} goes {} at hop {}; paths are mapped again",
-                     moved.label.value(), place.fabric.name_of_nic(moved.src),
-                     place.fabric.name_of_nic(moved.dst),
-                     channel ? "by " + place.fabric.name_of(*channel)
-                             : "to " + (node ? place.fabric.name_of(*node) : to_string(moved.from)),
-                     moved.hop);
-}
-
 }  // namespace
 
 WatchLoop::WatchLoop(const WatchPlace& place, const WatchOptions& options, WatchListener& listener,
@@ -196,7 +184,10 @@ void WatchLoop::lead() {
   if (const auto took = now() - began; took > milliseconds(1)) look_took_ = took;
   for (const auto& [host, assignment] : actions.assignments)
     static_cast<void>(parts_.link.feed->send_to(host, to_json_text(assignment)));
-  if (actions.moved) listener_.on_note(moved_route(place_, *actions.moved));
+  if (actions.moved) listener_.on_note(watch::moved_text(place_.fabric, place_.addresses, *actions.moved));
+  if (actions.ignores_traces)
+    listener_.on_note(
+        "routes move again and again, or packets are sprayed: for an hour mappings alone tell of them");
   // Who is missing in a plan that is being made says so again.
   const auto pause = std::max<Nanoseconds>(kMappingPause, kPauseShare * (last_mapping_ - mapping_began_));
   if (actions.map_again && !mapping_) next_mapping_ = std::min(next_mapping_, last_mapping_ + pause);

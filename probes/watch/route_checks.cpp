@@ -1,5 +1,7 @@
 #include "probes/watch/route_checks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "probes/watch/assignment_json.hpp"
@@ -90,6 +92,17 @@ std::optional<MovedRoute> RouteChecks::take(std::uint32_t row, const IpAddress& 
   if (said != HopSays::elsewhere) return std::nullopt;
   moved_.insert(row);
   return MovedRoute{nic.nic, stream.peer, stream.label, hops_[row], from};
+}
+
+std::string moved_text(const Fabric& fabric, const AddressBook& addresses, const MovedRoute& moved) {
+  const auto port = addresses.port_of(moved.from);
+  const auto channel = port ? fabric.channel_into(*port) : std::nullopt;
+  const auto node = addresses.node_of(moved.from);
+  const std::string way = channel ? "by " + fabric.name_of(*channel)
+                                  : "to " + (node ? fabric.name_of(*node) : to_string(moved.from));
+  return fmt::format("routes moved: label {} from {} to {} goes {} at hop {}; paths are mapped again",
+                     moved.label.value(), fabric.name_of_nic(moved.src), fabric.name_of_nic(moved.dst), way,
+                     moved.hop);
 }
 
 }  // namespace weft::watch

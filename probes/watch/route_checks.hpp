@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "probes/watch/standing_plan.hpp"
@@ -25,6 +26,9 @@ struct MovedRoute {
   std::uint8_t hop = 0;
   IpAddress from;
 };
+
+/// For people.
+std::string moved_text(const Fabric& fabric, const AddressBook& addresses, const MovedRoute& moved);
 
 /// What an answer to a trace says of the route. A hop that is no switch of the fabric says nothing, nor does
 /// a switch that comes before the hop that was asked: it has no way on, and what is lost is lost there.

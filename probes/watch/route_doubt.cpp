@@ -12,6 +12,7 @@ using std::chrono::seconds;
 
 constexpr Nanoseconds kMaxDisbelief = hours(1);
 constexpr Nanoseconds kForgotten = hours(2);
+constexpr Nanoseconds kGivenUp = hours(1);
 /// Each mapping pauses the standing probes: routes that move all the time are mapped as often as any.
 constexpr Nanoseconds kMinPause = seconds(20);
 constexpr Nanoseconds kMaxPause = minutes(1);
@@ -20,7 +21,7 @@ constexpr Nanoseconds kQuiet = minutes(10);
 }  // namespace
 
 bool RouteDoubt::believes(NodeId host, Nanoseconds until) const {
-  if (until <= mapped_) return false;  // it came late: paths were mapped since
+  if (until <= mapped_ || until < nobody_until_) return false;  // the first: paths were mapped since
   const auto refuted = refuted_.find(host);
   return refuted == refuted_.end() || until >= refuted->second.until;
 }
@@ -50,11 +51,21 @@ void RouteDoubt::settle(Nanoseconds since, const RouteChecks& routes) {
     refute(host, since);
     std::erase_if(claims_, [&](const auto& one) { return one.second.host == host; });
   }
+  if (contradicted.size() > 1) note_several(since);
   if (!since_) return;
   since_.reset();
   for (const auto& [stream, claim] : claims_) since_ = std::min(since_.value_or(claim.first), claim.first);
   pause_ = std::clamp(2 * pause_, kMinPause, kMaxPause);
   asks_from_ = since + pause_;
+}
+
+void RouteDoubt::note_several(Nanoseconds since) {
+  if (since - std::exchange(contradicted_at_, since) > kGivenUp) contradicted_ = 0;
+  if (++contradicted_ < kMaxContradicted) return;
+  contradicted_ = 0;
+  nobody_until_ = since + kGivenUp;
+  gave_up_ = true;
+  claims_.clear();
 }
 
 void RouteDoubt::refute(NodeId host, Nanoseconds since) {

@@ -7,11 +7,15 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "probes/watch/route_checks.hpp"
 
 namespace weft::watch {
 
+/// Mappings that contradicted several agents each, with no hour between two of them: routes flap, or packets
+/// are sprayed. Traces say nothing there; for an hour nobody is believed.
+inline constexpr unsigned kMaxContradicted = 3;
 /// Not believed for so long, twice that the next time, at most an hour; two hours without such a claim, and
 /// it begins anew.
 inline constexpr Nanoseconds kDisbelief = std::chrono::minutes(2);
@@ -29,6 +33,8 @@ class RouteDoubt {
   std::optional<Nanoseconds> since() const { return since_; }
   /// Paths are to be mapped: at once in the first doubt for long, then at least so often as they are anyway.
   bool wants_paths(Nanoseconds now) const { return since_ && now >= asks_from_; }
+  /// Once: nobody is believed for an hour, by kMaxContradicted.
+  bool gave_up() { return std::exchange(gave_up_, false); }
   /// The claim that began a doubt, once.
   std::optional<MovedRoute> news() { return std::exchange(news_, std::nullopt); }
 
@@ -43,11 +49,16 @@ class RouteDoubt {
     Nanoseconds until{};  // of the disbelief
   };
   void refute(NodeId host, Nanoseconds since);
+  void note_several(Nanoseconds since);
 
   std::map<std::tuple<PortId, PortId, PathLabel>, Claim> claims_;  // since paths were mapped
   std::map<NodeId, Refuted> refuted_;
   std::optional<Nanoseconds> since_;
   std::optional<MovedRoute> news_;
+  unsigned contradicted_ = 0;  // mappings that contradicted several agents
+  Nanoseconds contradicted_at_{};
+  Nanoseconds nobody_until_{};
+  bool gave_up_ = false;
   Nanoseconds mapped_{};  // from when on paths are known
   Nanoseconds pause_{};   // between mappings that doubts ask for
   Nanoseconds asks_from_{};

@@ -373,6 +373,7 @@ WatchActions Watcher::tick(Nanoseconds now, Nanoseconds wall) {
   version_ += actions.events.empty() ? 0 : 1;
   actions.map_again = std::exchange(map_again_, false) || book_.awaits_paths() || routes_.wants_paths(now);
   actions.moved = routes_.news();
+  actions.ignores_traces = routes_.gave_up();
   return actions;
 }
 

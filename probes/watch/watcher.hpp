@@ -45,6 +45,7 @@ struct WatchActions {
   std::vector<IncidentEvent> events;                            // to append, in order
   bool map_again = false;                          // routes may have changed, or NICs came that no plan has
   std::optional<MovedRoute> moved = std::nullopt;  // the first that was seen since paths were mapped
+  bool ignores_traces = false;                     // from now on, for an hour (RouteDoubt::gave_up)
 };
 
 class Watcher {

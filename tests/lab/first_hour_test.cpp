@@ -51,6 +51,7 @@ TEST(FirstHour, GoesFromTheDoctorToAProlog) {
   const Operator head;
   head.fault("host2--leaf1", {"--loss", "40%"});
   std::map<std::string, Answer> said;
+  std::string found;
   for (const std::string& command :
        commands_of_cluster_page({{"gpu[001-064]", "host[1-4]"}, {"/usr/share/doc/weft/docs", kDocs}})) {
     const auto answer = head.paste(command);
@@ -59,10 +60,11 @@ TEST(FirstHour, GoesFromTheDoctorToAProlog) {
     said[command] = answer;
     if (finds_the_fault) {
       EXPECT_THAT(answer.output, HasSubstr("host2")) << command;
+      found = answer.output + answer.errors;
     }
   }
   ASSERT_GE(said.size(), 7u) << "docs/cluster.md lost its commands";
-  EXPECT_EQ(head.prolog_of("host2"), 1);
+  EXPECT_EQ(head.prolog_of("host2"), 1) << found;
   for (const char* host : {"host1", "host3", "host4"}) EXPECT_EQ(head.prolog_of(host), 0) << host;
 }
 

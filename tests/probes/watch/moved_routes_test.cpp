@@ -314,6 +314,36 @@ TEST(MovedRoutes, SeveralWhoSawARouteThatCameBackAreBelievedAgain) {
   EXPECT_TRUE(plan.doubt.believes(plan.traced.host("host6"), seconds(40) + kDisbelief));
 }
 
+/// As where packets are sprayed: what looked like one route is another with each packet.
+TEST(MovedRoutes, WhereManyAreContradictedAgainAndAgainNobodyIsBelievedForAnHour) {
+  Doubted plan;
+  const auto all_say = [&](Nanoseconds at) {
+    for (const char* host : {"host1", "host6"})
+      if (plan.doubt.believes(plan.traced.host(host), at))
+        plan.doubt.claim(plan.traced.host(host), plan.answer(host, true), at);
+  };
+  Nanoseconds now = seconds(10);
+  for (unsigned i = 0; i < kMaxContradicted; ++i, now += minutes(1)) {
+    EXPECT_FALSE(plan.doubt.gave_up());
+    all_say(now);
+    EXPECT_TRUE(plan.doubt.since());
+    plan.doubt.settle(now + seconds(5), plan.checks);
+  }
+  EXPECT_TRUE(plan.doubt.gave_up());
+  EXPECT_FALSE(plan.doubt.gave_up()) << "once";
+  all_say(now);
+  EXPECT_FALSE(plan.doubt.since());
+  now += minutes(60);
+  all_say(now);
+  EXPECT_TRUE(plan.doubt.since());
+}
+
+TEST(MovedRoutes, SprayedPacketsKeepNoFabricInDoubt) {
+  Traced traced;
+  traced.is_moved = [&](NodeId host, const auto&) { return (traced.turn + host.value()) % 2 == 0; };
+  EXPECT_LE(doubted_seconds(traced), 300);
+}
+
 TEST(MovedRoutes, NothingRecoversByAPlanInDoubt) {
   Traced traced;
   traced.run.advance(10);
