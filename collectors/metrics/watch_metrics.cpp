@@ -120,8 +120,7 @@ void put_agents(Families& all, const Fabric& fabric, const WatchState& state) {
     ++presences.at(static_cast<std::size_t>(agent.presence));
     if (agent.presence == AgentPresence::present) lag = std::max(lag, agent.lag);
     sum.gaps += agent.gaps, sum.refused += agent.refused, sum.stalled += agent.stalled;
-    if (agent.presence == AgentPresence::present)
-      sum.spooled += agent.spooled, sum.dropped += agent.dropped;
+    if (agent.presence == AgentPresence::present) sum.spooled += agent.spooled, sum.dropped += agent.dropped;
   }
   auto agents = all.gauge("weft_agents", "Agents, by whether they are there.");
   for (std::size_t i = 0; i < presences.size(); ++i)
