@@ -1,7 +1,5 @@
 #include "probes/datapath/answer.hpp"
 
-#include <utility>
-
 #include "probes/packet/address_words.hpp"
 #include "probes/packet/icmp.hpp"
 #include "probes/packet/plain_probe.hpp"
@@ -84,10 +82,10 @@ std::optional<Answer> AnswerReader::read(ByteSpan frame) {
   const auto ip = packet::decode_ip(frame.subspan(ethernet->size));
   if (!ip || ip->destination != nic_.address) return std::nullopt;
   if (ip->protocol != packet::kProtocolUdp) {
-    auto ran_out = read_hop(*ip, nic_, [this](const auto& header, const auto&) {
+    const auto ran_out = read_hop(*ip, nic_, [this](const auto& header, const auto&) {
       return header.run == secrets_.run ? &secrets_.key : nullptr;
     });
-    return ran_out ? std::optional<Answer>(std::move(*ran_out)) : std::nullopt;
+    return ran_out ? std::optional<Answer>(*ran_out) : std::nullopt;
   }
   const auto packet = packet::decode_probe_packet(ethernet->header, *ip);
   return packet ? echo_of(*packet) : std::nullopt;
