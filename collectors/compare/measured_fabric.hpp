@@ -1,5 +1,5 @@
 // What the runs of one side tell of the channels of its fabric: which they crossed, where more wanted to
-// cross than a channel carries, where packets waited. For who draws the fabric. Pure.
+// cross than a channel carries, where packets waited. For code that draws it. Pure.
 #pragma once
 
 #include <span>
