@@ -33,8 +33,8 @@ class Operator : public SshCluster {
                        {})
         .wait(std::chrono::seconds(120));
   }
-  /// What the prolog of this host ends with, by the file of the page's last step.
-  int prolog_of(const std::string& host) const {
+  /// The prolog of this host, by the file of the page's last step.
+  Answer prolog_of(const std::string& host) const {
     const auto recipes = directory() / "recipes";
     if (!std::filesystem::exists(recipes)) {
       std::filesystem::copy(kDocs + "/recipes/slurm", recipes);
@@ -42,7 +42,7 @@ class Operator : public SshCluster {
           << "WEFT_GATE=" << (directory() / "gate").string() << "\n"
           << "WEFT=" << program() << "\n";
     }
-    return paste("SLURMD_NODENAME=" + host + " sh recipes/prolog.sh").status;
+    return paste("SLURMD_NODENAME=" + host + " sh recipes/prolog.sh");
   }
 };
 
@@ -64,8 +64,9 @@ TEST(FirstHour, GoesFromTheDoctorToAProlog) {
     }
   }
   ASSERT_GE(said.size(), 7u) << "docs/cluster.md lost its commands";
-  EXPECT_EQ(head.prolog_of("host2"), 1) << found;
-  for (const char* host : {"host1", "host3", "host4"}) EXPECT_EQ(head.prolog_of(host), 0) << host;
+  const auto refused = head.prolog_of("host2");
+  EXPECT_EQ(refused.status, 1) << refused.errors << found;
+  for (const char* host : {"host1", "host3", "host4"}) EXPECT_EQ(head.prolog_of(host).status, 0) << host;
 }
 
 }  // namespace
