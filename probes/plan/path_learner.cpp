@@ -187,6 +187,12 @@ void PathLearner::narrow_ended() {
   for (PairRoutes& pair : pairs_) ended.narrow(pair);
 }
 
+void PathLearner::sort() {
+  for (PairRoutes& known : pairs_) std::ranges::sort(known.routes, {}, &Route::label);
+  std::ranges::sort(pairs_, {}, [](const PairRoutes& known) { return pair_key(known.src, known.dst); });
+  for (std::size_t i = 0; i < pairs_.size(); ++i) pair_index_[pair_key(pairs_[i].src, pairs_[i].dst)] = i;
+}
+
 void PathLearner::adopt(PortId src, PortId dst, PathLabel label,
                         std::span<const std::vector<ChannelId>> paths) {
   std::vector<PathId> ids;
@@ -291,9 +297,16 @@ std::vector<PathLabel> even_labels(const PathTable& table, const PairRoutes& pai
   std::map<PathSetId, std::vector<PathLabel>> by_path;
   for (const Route& route : pair.routes)
     if (route.reached && table.paths(route.paths).size() == 1) by_path[route.paths].push_back(route.label);
+  // Numbers of paths are by who answered first.
+  std::vector<std::vector<PathLabel>> paths;
+  for (auto& [path, labels] : by_path) {
+    std::ranges::sort(labels);
+    paths.push_back(std::move(labels));
+  }
+  std::ranges::sort(paths);
   std::vector<PathLabel> chosen;
-  for (std::size_t turn = 0; !by_path.empty() && chosen.size() < count; ++turn)
-    for (const auto& [path, labels] : by_path)
+  for (std::size_t turn = 0; !paths.empty() && chosen.size() < count; ++turn)
+    for (const auto& labels : paths)
       if (chosen.size() < count) chosen.push_back(labels[turn % labels.size()]);
   return chosen;
 }

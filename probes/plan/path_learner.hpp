@@ -56,7 +56,7 @@ struct Entry {
 struct PairRoutes {
   PortId src;
   PortId dst;
-  std::vector<Route> routes;  // in the order traced; a label at most once
+  std::vector<Route> routes;  // in the order learned until sort(); a label at most once
 };
 
 class PathLearner {
@@ -78,6 +78,10 @@ class PathLearner {
   /// Call when all traces are in. A flow that ended behind a switch with several ways on took none of those
   /// that as many flows are seen on as chance would have it: its route becomes those that are left.
   void narrow_ended();
+
+  /// Call when all traces are in. Pairs by their NICs, routes by their labels: answers come in any order, and
+  /// what is planned over them is the same for the same seed.
+  void sort();
 
   /// Paths that are known without a trace (InfiniBand: from the switches' tables); several: switches on the
   /// way choose. Precondition: not empty.
@@ -119,8 +123,8 @@ class PathLearner {
 };
 
 /// `count` labels of traced routes, one a queue pair: the paths in turn, so that the queue pairs of any two
-/// differ by one at most, and of each path its labels in turn. Only of routes that are known to one path and
-/// reached the peer; empty where there is none.
+/// differ by one at most, and of each path its labels in turn, the smallest first. Only of routes that are
+/// known to one path and reached the peer; empty where there is none.
 std::vector<PathLabel> even_labels(const PathTable& table, const PairRoutes& pair, std::size_t count);
 
 }  // namespace weft::plan

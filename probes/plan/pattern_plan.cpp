@@ -9,6 +9,8 @@
 namespace weft::plan {
 namespace {
 
+constexpr int kMaxTurns = 16;  // of choosing again; a few suffice where there is room for all
+
 class PatternPlanner {
  public:
   PatternPlanner(const Fabric& fabric, const PathLearner& learner, LabelChoice labels, std::mt19937_64 random)
@@ -16,17 +18,28 @@ class PatternPlanner {
 
   LoadRound round(std::span<const NicPair> pairs) {
     flows_.assign(fabric_.channel_count(), 0);
-    LoadRound round;
+    std::vector<Flow> flows;
     for (const NicPair& pair : pairs)
-      if (const Route* route = labels_ == LabelChoice::assigned ? emptiest_route(pair) : any_route(pair)) {
-        for (const ChannelId channel : channels(*route)) ++flows_[channel.value()];
-        round.push_back({pair, route->label, route->paths, Bandwidth()});
+      if (auto routes = usable_routes(pair); !routes.empty()) {
+        const Route* route =
+            labels_ == LabelChoice::assigned ? emptiest_of(routes) : routes[random_() % routes.size()];
+        add(*route, 1);
+        flows.push_back({pair, std::move(routes), route});
       }
-    for (PlannedFlow& flow : round) flow.rate = right_of(flow);
+    if (labels_ == LabelChoice::assigned) choose_again(flows);
+    LoadRound round;
+    for (const Flow& flow : flows)
+      round.push_back({flow.pair, flow.route->label, flow.route->paths, right_of(*flow.route)});
     return round;
   }
 
  private:
+  struct Flow {
+    NicPair pair;
+    std::vector<const Route*> routes;  // known to one path each
+    const Route* route;                // the one chosen
+  };
+
   std::span<const ChannelId> channels(const Route& route) const {
     return learner_.table().channels(learner_.table().paths(route.paths)[0]);
   }
@@ -39,26 +52,57 @@ class PatternPlanner {
     return usable;
   }
 
-  const Route* any_route(const NicPair& pair) {
-    const auto usable = usable_routes(pair);
-    return usable.empty() ? nullptr : usable[random_() % usable.size()];
+  void add(const Route& route, std::int32_t flows) {
+    for (const ChannelId channel : channels(route)) flows_[channel.value()] += flows;
   }
 
-  /// The route whose busiest channel has the fewest flows of the round yet.
-  const Route* emptiest_route(const NicPair& pair) const {
-    const Route* best = nullptr;
-    std::uint32_t fewest = 0;
-    for (const Route* route : usable_routes(pair)) {
-      std::uint32_t most = 0;
-      for (const ChannelId channel : channels(*route))
-        if (fabric_.between_switches(channel)) most = std::max(most, flows_[channel.value()]);
-      if (best == nullptr || most < fewest) best = route, fewest = most;
+  /// Of a route's channels between switches, the busiest: its flows of the round.
+  std::int32_t busiest(const Route& route) const {
+    std::int32_t most = 0;
+    for (const ChannelId channel : channels(route))
+      if (fabric_.between_switches(channel)) most = std::max(most, flows_[channel.value()]);
+    return most;
+  }
+
+  /// One of those whose busiest channel has the fewest flows of the round.
+  const Route* emptiest_of(const std::vector<const Route*>& routes) {
+    std::vector<const Route*> best;
+    std::int32_t fewest = 0;
+    for (const Route* route : routes) {
+      const std::int32_t flows = busiest(*route);
+      if (best.empty() || flows < fewest) best.clear(), fewest = flows;
+      if (flows == fewest) best.push_back(route);
     }
-    return best;
+    return best[random_() % best.size()];
   }
 
-  Bandwidth right_of(const PlannedFlow& flow) const {
-    const auto path = learner_.table().channels(learner_.table().paths(flow.path)[0]);
+  /// Flows beyond the first of each channel between switches.
+  std::int32_t shared() const {
+    std::int32_t sum = 0;
+    for (std::uint32_t c = 0; c < flows_.size(); ++c)
+      if (fabric_.between_switches(ChannelId(c))) sum += std::max(flows_[c] - 1, 0);
+    return sum;
+  }
+
+  /// The first ones chose before the last stood: all choose again in turn, and what shares the least is kept.
+  void choose_again(std::vector<Flow>& flows) {
+    std::vector<Flow> best = flows;
+    std::int32_t least = shared();
+    for (int turn = 0; least > 0 && turn < kMaxTurns; ++turn) {
+      for (Flow& flow : flows) {
+        add(*flow.route, -1);
+        flow.route = emptiest_of(flow.routes);
+        add(*flow.route, 1);
+      }
+      if (const std::int32_t now = shared(); now < least) best = flows, least = now;
+    }
+    for (const Flow& flow : flows) add(*flow.route, -1);
+    flows = std::move(best);
+    for (const Flow& flow : flows) add(*flow.route, 1);
+  }
+
+  Bandwidth right_of(const Route& route) const {
+    const auto path = channels(route);
     Bandwidth right = fabric_.rate(path[0]);
     for (const ChannelId channel : path)
       right = std::min(right, fabric_.rate(channel) * (1.0 / flows_[channel.value()]));
@@ -69,7 +113,7 @@ class PatternPlanner {
   const PathLearner& learner_;
   const LabelChoice labels_;
   std::mt19937_64 random_;
-  std::vector<std::uint32_t> flows_;  // of the round, by channel
+  std::vector<std::int32_t> flows_;  // of the round, by channel
 };
 
 /// The pairs of each round of an incast: by receiver.

@@ -9,8 +9,9 @@
 
 namespace weft::plan {
 
-/// How the flows of a round get their labels. Assigned: one after the other that whose path meets the fewest
-/// flows of the round. Random: any known one, as switches that hash leave it to chance, by the seed.
+/// How the flows of a round get their labels. Assigned: each that whose path meets the fewest flows of the
+/// round, by turns until no two share a channel or nothing is gained. Random: any known one, as switches that
+/// hash leave it to chance, by the seed.
 enum class LabelChoice { assigned, random };
 
 /// The pairs whose paths a pattern needs, beside those of the map: all of a fabric of at most

@@ -11,6 +11,7 @@ std::vector<WorkItem> MapScript::next_wave() {
   if (work.empty()) {
     results_.learner.suppose_silent();
     results_.learner.narrow_ended();
+    results_.learner.sort();
   }
   return work;
 }

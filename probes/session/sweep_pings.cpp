@@ -61,6 +61,7 @@ std::vector<double> parts_of(double seconds, double packets) {
 std::vector<std::unique_ptr<Stage>> SweepPings::probe() {
   results_->learner.suppose_silent();
   results_->learner.narrow_ended();
+  results_->learner.sort();
   pings_ = plan_pings(results_->learner);
   const double small_per_second = in_->options.probes_per_second;
   const bool mads = in_->options.mads_alone;

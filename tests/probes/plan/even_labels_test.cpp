@@ -66,6 +66,16 @@ TEST(EvenLabels, TakeTheLabelsOfAPathInTurn) {
   EXPECT_EQ(pair.labels(24)[12], labels[0]);
 }
 
+TEST(EvenLabels, AreTheSameInWhateverOrderTheyWereLearned) {
+  TracedPair pair({});
+  TracedPair other({});
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    pair.trace(50'000 + i, i % 4);
+    other.trace(50'007 - i, (7 - i) % 4);
+  }
+  EXPECT_EQ(pair.labels(6), other.labels(6));
+}
+
 TEST(EvenLabels, LeaveOutWhatDidNotReachThePeerAndWhatMayTakeSeveralPaths) {
   TracedPair pair({1, 1});
   pair.trace(50'100, 2, false);

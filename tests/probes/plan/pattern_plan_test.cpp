@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <random>
 #include <set>
+#include <tuple>
 
 #include "tests/support/traced_fabric.hpp"
 #include "topology/model/clos.hpp"
@@ -64,6 +67,53 @@ TEST(Incast, FillsTheReceiversLinkWithEqualParts) {
     const ChannelId into = *mapped.fabric.channel_into(round[0].pair.dst);
     EXPECT_NEAR(mapped.offered(round).at(into) / mapped.fabric.rate(into), 1, 1e-9);
     for (const PlannedFlow& flow : round) EXPECT_EQ(flow.rate, round[0].rate);
+  }
+}
+
+/// Each label takes a spine of its own choice, and labels were learned in this order.
+struct Pairwise {
+  Fabric fabric = make_clos({.leaves = 3, .spines = 2, .hosts_per_leaf = 2}).value();
+  AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
+  PathTable table;
+  PathLearner learner{fabric, addresses.book, table};
+
+  explicit Pairwise(std::uint64_t order) {
+    std::vector<std::pair<NicPair, std::uint32_t>> traces;
+    for (const NicPair& pair : pattern_pairs(fabric, LoadPattern::all_pairs, {}))
+      for (std::uint32_t label = 0; label < 4; ++label) traces.emplace_back(pair, label);
+    std::mt19937_64 random(order);
+    std::ranges::shuffle(traces, random);
+    for (const auto& [pair, label] : traces) {
+      const auto path = path_by_choice(fabric, learner.ways(), pair.src, pair.dst, label % 2);
+      learner.learn(pair.src, pair.dst, PathLabel(50'000 + label),
+                    answers_along(fabric, addresses.book, path, path.size()));
+    }
+    learner.sort();
+  }
+  std::vector<LoadRound> rounds(std::uint64_t seed, LabelChoice labels = LabelChoice::assigned) const {
+    return plan_pattern_rounds(fabric, learner, LoadPattern::all_pairs, 100, seed, labels);
+  }
+};
+
+TEST(AllPairs, ARoundIsTheSameInWhateverOrderTheAnswersCame) {
+  const Pairwise one(1), other(2);
+  for (const LabelChoice labels : {LabelChoice::assigned, LabelChoice::random}) {
+    const auto a = one.rounds(7, labels), b = other.rounds(7, labels);
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ASSERT_EQ(a[i].size(), b[i].size());
+      for (std::size_t f = 0; f < a[i].size(); ++f)
+        EXPECT_EQ(std::tie(a[i][f].pair, a[i][f].label), std::tie(b[i][f].pair, b[i][f].label));
+    }
+  }
+}
+
+TEST(AllPairs, NoTwoFlowsOfARoundShareACableWhereThereIsRoomForAll) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Pairwise mapped(seed);
+    for (const LoadRound& round : mapped.rounds(seed))
+      for (const PlannedFlow& flow : round)
+        EXPECT_EQ(flow.rate, mapped.fabric.rate(*mapped.fabric.channel_from(flow.pair.src))) << seed;
   }
 }
 
