@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/compare_answer.hpp"
+#include "cli/compare_sides.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/kept_counters.hpp"
 #include "cli/output_files.hpp"
@@ -103,28 +104,69 @@ Result<compare::Settings> read_settings(const po::variables_map& values) {
   return settings;
 }
 
-Result<std::map<Nanoseconds, double>> kept_temperatures(const std::filesystem::path& file) {
-  WEFT_TRY(auto opened, store::open_to_read(file));
-  const auto kept = kept_counters(opened.database, "celsius\":");
-  return kept ? fabric_temperatures(kept->table) : std::map<Nanoseconds, double>();
+/// By side; --db FILE is of one fabric, A and B.
+using Databases = std::array<std::optional<std::string>, 2>;
+
+Result<Databases> read_databases(const po::variables_map& values) {
+  Databases databases;
+  for (const std::string& text : texts_of(values, "db")) {
+    const bool is_a = text.starts_with("A:"), is_b = text.starts_with("B:");
+    const std::string file = text.substr(is_a || is_b ? 2 : 0);
+    if (file.empty()) return fail(ErrorKind::usage, "--db {}: expected a file behind the side", text);
+    for (std::size_t side = 0; side < databases.size(); ++side) {
+      if (side == 0 ? is_b : is_a) continue;
+      if (databases[side])
+        return fail(ErrorKind::usage, "--db {}: {} has a database already: {}", text, side == 0 ? "A" : "B",
+                    *databases[side]);
+      std::error_code absent;
+      if (const auto page = text_option(values, "html");
+          page && std::filesystem::equivalent(*page, file, absent))
+        return fail(ErrorKind::usage, "--html {}: it is the file of --db too, and would take its place",
+                    *page);
+      databases[side] = file;
+    }
+  }
+  return databases;
 }
 
-/// Where a run has a time and no temperature, that of the fabric's NICs then, as a watch kept it. Errors:
-/// those of the database; not_found (it keeps none); usage (no run has a time).
-Result<void> take_temperatures(const std::filesystem::path& database,
-                               std::span<std::vector<compare::Run>* const> sides) {
-  WEFT_TRY(const auto temperatures, kept_temperatures(database));
-  if (temperatures.empty())
-    return fail(ErrorKind::not_found,
-                "--db {}: no temperature of a NIC or GPU is kept there: standing agents tell them to a watch",
-                database.string());
+Result<counters::CounterTable> kept_readings(const std::filesystem::path& file) {
+  WEFT_TRY(auto opened, store::open_to_read(file));
+  auto kept = kept_counters(opened.database, "celsius\":");
+  return kept ? std::move(kept->table) : counters::CounterTable();
+}
+
+/// Where a run has a time and no temperature, that of its fabric's NICs then, as a watch kept it. Errors:
+/// those of a database; not_found (one keeps none); usage (no run has a time).
+Result<void> take_temperatures(const Databases& databases,
+                               const std::array<std::vector<compare::Run>*, 2>& sides) {
+  std::vector<std::string> files;
+  for (const auto& file : databases)
+    if (file && std::ranges::find(files, *file) == files.end()) files.push_back(*file);
+  if (files.empty()) return {};
+  std::vector<counters::CounterTable> tables;
+  for (const std::string& file : files) {
+    WEFT_TRY(auto table, kept_readings(file));
+    tables.push_back(std::move(table));
+  }
+  const auto temperatures = counters::fabric_temperatures(tables);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (temperatures[i].empty())
+      return fail(ErrorKind::not_found,
+                  "--db {}: no temperature of {} is kept there: standing agents tell them to a watch",
+                  files[i],
+                  files.size() == 1 || tables[i].temperatures.empty() ? "a NIC or GPU"
+                                                                      : "the kind that the other keeps");
   bool any = false;
-  for (auto* runs : sides)
-    for (compare::Run& run : *runs) {
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    const auto at = databases[side] ? std::ranges::find(files, *databases[side]) : files.end();
+    for (compare::Run& run : *sides[side]) {
       if (!run.moment) continue;
       any = true;
-      if (!run.moment->celsius) run.moment->celsius = counters::temperature_at(temperatures, run.moment->at);
+      if (!run.moment->celsius && at != files.end())
+        run.moment->celsius = counters::temperature_at(
+            temperatures[static_cast<std::size_t>(at - files.begin())], run.moment->at);
     }
+  }
   if (!any) return fail(ErrorKind::usage, "--db: no run tells when it was taken: name a table with --times");
   return {};
 }
@@ -133,6 +175,7 @@ Result<int> run(const po::variables_map& values) {
   constexpr std::array kFiles{"html"};
   constexpr std::array kRead{"runs", "with", "times", "db"};
   WEFT_TRY_VOID(check_output_files(values, kFiles, kRead));
+  WEFT_TRY(const auto databases, read_databases(values));
   WEFT_TRY_VOID(read_output_format(values));
   WEFT_TRY(const auto settings, read_settings(values));
   WEFT_TRY(const auto files_a, files_of(values, "runs", "A"));
@@ -145,8 +188,7 @@ Result<int> run(const po::variables_map& values) {
   if (!times.empty() && std::ranges::none_of(a, has_time) && std::ranges::none_of(b, has_time))
     return fail(ErrorKind::usage, "--times {}: it names none of these runs: files as the command has them",
                 values["times"].as<std::string>());
-  if (const auto database = text_option(values, "db"))
-    WEFT_TRY_VOID(take_temperatures(*database, std::array{&a, &b}));
+  WEFT_TRY_VOID(take_temperatures(databases, {&a, &b}));
   WEFT_TRY(const auto comparison, compare::compare(a, b, settings));
   return answer_comparison(values, {comparison, a, b});
 }
@@ -177,9 +219,9 @@ OptionParser compare_options() {
       "when the runs were taken: a table with the columns file,time or file,time,celsius "
       "(2026-01-31T12:00:00Z); "
       "over two days and more the ratio is then without hour of day and temperature")(
-      "db", po::value<std::string>()->value_name("FILE"),
+      "db", po::value<std::vector<std::string>>()->composing()->value_name("[SIDE:]FILE"),
       "take temperatures that --times does not tell from this database: DIR/watch.db of the fabric's "
-      "'weft watch --state DIR'");
+      "'weft watch --state DIR'; A:FILE and B:FILE, where A and B are watched each");
   add_margin_option(parser.options(Group::how_much));
   parser.options(Group::how_much)
       .add_options()(

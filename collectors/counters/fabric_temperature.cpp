@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <vector>
 
 #include "collectors/counters/port_warnings.hpp"
 
@@ -21,24 +20,26 @@ T median(std::vector<T> values) {
   return *middle;
 }
 
-/// That which most ports report; NICs' own, where as many have either.
-std::optional<double> Temperatures::*sensor_of(const CounterTable& table) {
-  const auto ports_with = [&](std::optional<double> Temperatures::*sensor) {
-    std::set<PortId> ports;
-    for (const auto& [whose, told] : table.temperatures)
-      if (std::ranges::any_of(told, [&](const auto& one) { return (one.celsius.*sensor).has_value(); }))
-        ports.insert(whose.first);
-    return ports.size();
-  };
-  return ports_with(&Temperatures::gpu) > ports_with(&Temperatures::device) ? &Temperatures::gpu
-                                                                            : &Temperatures::device;
+using Sensor = std::optional<double> Temperatures::*;
+
+std::size_t ports_with(Sensor sensor, const CounterTable& table) {
+  std::set<PortId> ports;
+  for (const auto& [whose, told] : table.temperatures)
+    if (std::ranges::any_of(told, [&](const auto& one) { return (one.celsius.*sensor).has_value(); }))
+      ports.insert(whose.first);
+  return ports.size();
 }
 
-}  // namespace
+/// That which most ports report; NICs' own, where as many have either.
+Sensor sensor_of(std::span<const CounterTable> fabrics) {
+  std::size_t gpus = 0, nics = 0;
+  for (const CounterTable& table : fabrics)
+    gpus += ports_with(&Temperatures::gpu, table), nics += ports_with(&Temperatures::device, table);
+  return gpus > nics ? &Temperatures::gpu : &Temperatures::device;
+}
 
-std::map<Nanoseconds, double> fabric_temperatures(const CounterTable& table) {
+FabricTemperatures temperatures_of(const CounterTable& table, Sensor sensor) {
   std::map<Nanoseconds, std::map<PortId, PortTemperatures>> newest;
-  const auto sensor = sensor_of(table);
   for (const auto& [whose, told] : table.temperatures)
     for (const PortTemperatures& one : told) {
       if (!(one.celsius.*sensor)) continue;
@@ -47,7 +48,7 @@ std::map<Nanoseconds, double> fabric_temperatures(const CounterTable& table) {
     }
   std::size_t most = 0;
   for (const auto& [begin, ports] : newest) most = std::max(most, ports.size());
-  std::map<Nanoseconds, double> temperatures;
+  FabricTemperatures temperatures;
   for (const auto& [begin, ports] : newest) {
     if (2 * ports.size() < most) continue;
     std::vector<Nanoseconds> times;
@@ -58,7 +59,16 @@ std::map<Nanoseconds, double> fabric_temperatures(const CounterTable& table) {
   return temperatures;
 }
 
-std::optional<double> temperature_at(const std::map<Nanoseconds, double>& temperatures, Nanoseconds at) {
+}  // namespace
+
+std::vector<FabricTemperatures> fabric_temperatures(std::span<const CounterTable> fabrics) {
+  const Sensor sensor = sensor_of(fabrics);
+  std::vector<FabricTemperatures> all;
+  for (const CounterTable& table : fabrics) all.push_back(temperatures_of(table, sensor));
+  return all;
+}
+
+std::optional<double> temperature_at(const FabricTemperatures& temperatures, Nanoseconds at) {
   const auto behind = temperatures.lower_bound(at);
   const bool is_last = behind == temperatures.end(), is_first = behind == temperatures.begin();
   if (is_last && is_first) return std::nullopt;  // there are none

@@ -281,7 +281,7 @@ struct WarmedWatch {
   os::ScratchDirectory directory = os::ScratchDirectory::make().value();
   std::string file = (directory.path() / "watch.db").string();
 
-  explicit WarmedWatch(int days) {
+  explicit WarmedWatch(int days, double celsius = 41.5) {
     const Fabric fabric = make_clos({.leaves = 1, .spines = 1, .hosts_per_leaf = 1}).value();
     EXPECT_TRUE(store::WatchStore::open(file, fabric));
     std::map<Nanoseconds, std::string> texts;
@@ -290,8 +290,8 @@ struct WarmedWatch {
       texts[first + std::chrono::hours(hour)] = fmt::format(
           "{{\"schema\":\"weft.counters/1\"}}\n{{\"at\":\"{}\",\"source\":\"agent "
           "host1\",\"port\":\"host1/p1\","
-          "\"celsius\":41.5,\"counters\":{{}}}}\n",
-          instant_text(first + std::chrono::hours(hour)));
+          "\"celsius\":{},\"counters\":{{}}}}\n",
+          instant_text(first + std::chrono::hours(hour)), celsius);
     auto database = store::Database::open(file, store::Database::Access::write).value();
     EXPECT_TRUE(store::keep_counter_readings(database, texts, first, first + std::chrono::hours(24 * days)));
   }
@@ -310,6 +310,27 @@ TEST(Compare, TemperaturesComeFromWhatAWatchKept) {
   EXPECT_THAT(runs.compared({"--db", watch.file}).err, HasSubstr("name a table with --times"));
   EXPECT_EQ(runs.compared({"--blocks", "--db", watch.file}).status, 64);
   EXPECT_NE(with("/no/such/watch.db").status, 0);
+}
+
+TEST(Compare, TwoFabricsThatAreWatchedEachHaveADatabaseEach) {
+  const DatedRuns runs;
+  const ScratchFile times(runs.times);
+  const auto with = [&](const Arguments& databases) {
+    Arguments words{"--times", times.path()};
+    for (const std::string& each : databases) words.insert(words.end(), {"--db", each});
+    return runs.compared(words);
+  };
+  const WarmedWatch watch(7, 41.5), warmer(7, 61.5), none(0);
+  const auto one = with({"A:" + watch.file});
+  EXPECT_THAT(unwrapped(one.out), HasSubstr("of 36 runs have none")) << "those of B";
+  const auto both = with({"A:" + watch.file, "B:" + warmer.file});
+  EXPECT_THAT(unwrapped(both.out), testing::Not(HasSubstr("runs have none"))) << both.err;
+  EXPECT_THAT(unwrapped(both.out), testing::Not(HasSubstr("within a degree")));
+  EXPECT_THAT(with({"A:" + watch.file, "B:" + none.file}).err, HasSubstr(none.file + ": no temperature"));
+  for (const Arguments& wrong : {Arguments{"A:"}, Arguments{watch.file, "B:" + warmer.file},
+                                 Arguments{"A:" + watch.file, "A:" + warmer.file}})
+    EXPECT_EQ(with(wrong).status, 64);
+  EXPECT_EQ(runs.compared({"--db", "B:" + warmer.file, "--html", warmer.file}).status, 64);
 }
 
 TEST(Compare, ASweepsDocumentIsARunAndTellsItsTime) {
