@@ -49,6 +49,15 @@ Keeper* keeper(const VerbsCalls& calls) {
 constexpr std::chrono::milliseconds kMaxGoodbye{200};  // for the file to go as the process ends
 constexpr std::uint8_t kForEver = 7;                   // rnr_retry (ibv_modify_qp(3))
 
+/// UCX (1.13 and since, ib_iface.c) gives a queue pair on RoCE the complement of its path's number within its
+/// endpoint, in 32 bits: nearly all are path 0 and have port 65472. That is no choice of a way.
+constexpr std::uint32_t kMaxUcxPaths = 64;
+
+bool is_chosen(std::uint32_t flow_label) {
+  constexpr std::uint32_t kOnTheWire = 0xFFFFF;
+  return flow_label != 0 && (~flow_label & kOnTheWire) >= kMaxUcxPaths;
+}
+
 bool is_connected_kind(const ibv_qp* qp) { return qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_UC; }
 
 }  // namespace
@@ -168,8 +177,9 @@ TrackedQp* Keeper::track(ibv_qp* qp, unsigned access) {
   tracked->posted = tracked->bytes = tracked->completed = 0;
   tracked->largest = tracked->unanswered = tracked->errors = 0;
   tracked->state = {};
-  // NCCL 2.28 makes who answers (net_ib.cc, the accepting side) open to atomic operations, and nobody else.
-  const bool answers = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
+  // NCCL 2.28 makes who answers (net_ib.cc, the accepting side) open to atomic operations and not to reads.
+  // UCX (rc_iface.c) opens both ends to everything: either may send, and answers reads.
+  const bool answers = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0 && (access & IBV_ACCESS_REMOTE_READ) == 0;
   tracked->state.record.role = answers ? steer::Role::answers : steer::Role::sends;
   tracked->state.record.number = QpNum(qp->qp_num);
   tracked->state.is_acknowledged = qp->qp_type == IBV_QPT_RC;
@@ -250,7 +260,7 @@ bool Keeper::label_first(TrackedQp& tracked, const Connecting& with, ibv_qp_attr
   const steer::PairLabels* pair = nullptr;
   const auto label = label_of(tracked, &pair);
   const bool has_own =
-      is_roce ? to.grh.flow_label != 0 : pair != nullptr && pair->peer_lids->base != Lid(to.dlid);
+      is_roce ? is_chosen(to.grh.flow_label) : pair != nullptr && pair->peer_lids->base != Lid(to.dlid);
   state.record.source = has_own ? steer::LabelSource::program : steer::LabelSource::device;
   if (has_own || !label) return false;
   state.tried = labels_.generation;

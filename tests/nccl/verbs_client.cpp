@@ -4,12 +4,12 @@
 // went by.
 //   verbs_client LIBRARY [NAME=VALUE ...]
 // qps, messages (0: until each was told another label, 10 s at most), depth, inline=1, unsignaled=N (of so
-// many one asks for a completion), label (the program's own), answers=1 (as the accepting side), bytes,
-// flush=1, threads, fork=1, close=1 (destroys half of them while they move), peer (the last byte of its
-// address), dlid (as the program leaves it), timeout and rnr (of the queue pair), rest (ms after a post that
-// asks for no completion), greedy=1 (posts until the queue is full), watch=1 (makes and destroys queue pairs
-// beside them; none of these calls may take 300 ms), unload=1 (closes the library at the end, which must
-// stay).
+// many one asks for a completion), label (the program's own), answers=1 (as the accepting side), all=1 (open
+// to all that a peer can ask for, as UCX), bytes, flush=1, threads, fork=1, close=1 (destroys half of them
+// while they move), peer (the last byte of its address), dlid (as the program leaves it), timeout and rnr (of
+// the queue pair), rest (ms after a post that asks for no completion), greedy=1 (posts until the queue is
+// full), watch=1 (makes and destroys queue pairs beside them; none of these calls may take 300 ms), unload=1
+// (closes the library at the end, which must stay).
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <sys/wait.h>
@@ -30,11 +30,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::map<std::string, long> options{{"qps", 4},        {"messages", 50}, {"depth", 16},   {"inline", 0},
-                                    {"unsignaled", 1}, {"label", 0},     {"answers", 0},  {"bytes", 64},
-                                    {"flush", 0},      {"threads", 1},   {"fork", 0},     {"close", 0},
-                                    {"peer", 2},       {"dlid", 0},      {"timeout", 20}, {"rnr", 7},
-                                    {"rest", 0},       {"greedy", 0},    {"watch", 0},    {"unload", 0}};
+std::map<std::string, long> options{
+    {"qps", 4},     {"messages", 50}, {"depth", 16},   {"inline", 0},  {"unsignaled", 1}, {"label", 0},
+    {"answers", 0}, {"bytes", 64},    {"flush", 0},    {"threads", 1}, {"fork", 0},       {"close", 0},
+    {"peer", 2},    {"dlid", 0},      {"timeout", 20}, {"rnr", 7},     {"rest", 0},       {"greedy", 0},
+    {"watch", 0},   {"unload", 0},    {"all", 0}};
 
 template <class F>
 F call(void* library, const char* name, const char* version = "IBVERBS_1.1") {
@@ -91,7 +91,9 @@ void connect(const Calls& calls, ibv_qp* qp, int peer) {
   ibv_qp_attr to{};
   to.qp_state = IBV_QPS_INIT;
   to.port_num = 1;
-  to.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | (options["answers"] != 0 ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+  to.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  if (options["answers"] != 0 || options["all"] != 0) to.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+  if (options["all"] != 0) to.qp_access_flags |= IBV_ACCESS_REMOTE_READ;
   must(calls.modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
        "INIT");
   to = {};

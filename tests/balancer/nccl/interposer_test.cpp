@@ -53,6 +53,14 @@ TEST(Interposer, KeepsALabelThatTheProgramHasChosenAlsoWhenAnotherListComes) {
   for (const auto& qp : qps) EXPECT_THAT(qp.labels, ElementsAre(77));
 }
 
+TEST(Interposer, TakesTheConstantOfUcxForNobodysChoice) {
+  VerbsJob job;
+  const std::string of_second_path = fmt::format("label={}", ~1U);
+  EXPECT_THAT(first_labels(job.run({"qps=2", of_second_path})), ElementsAre(~1U, ~1U)) << job.said;
+  job.tell({1, {labels_of_pair({kPort + 5, kPort + 6})}});
+  EXPECT_THAT(first_labels(job.run({"qps=2", of_second_path})), ElementsAre(5, 6)) << job.said;
+}
+
 TEST(Interposer, LeavesNcclsFlushQueuePairToItsOwnGidAlone) {
   VerbsJob job;
   auto to_itself = labels_of_pair({kPort + 9});
@@ -65,6 +73,12 @@ TEST(Interposer, TakesTheListOfWhoAnswersOnTheAcceptingSide) {
   VerbsJob job;
   job.tell({1, {labels_of_pair({kPort + 5}), labels_of_pair({kPort + 8}, Role::answers)}});
   EXPECT_THAT(first_labels(job.run({"qps=2", "answers=1"})), ElementsAre(8, 8)) << job.said;
+}
+
+TEST(Interposer, TakesTheListOfWhoSendsWhereBothEndsAreOpenToAllAsThoseOfUcx) {
+  VerbsJob job;
+  job.tell({1, {labels_of_pair({kPort + 5}), labels_of_pair({kPort + 8}, Role::answers)}});
+  EXPECT_THAT(first_labels(job.run({"qps=2", "all=1"})), ElementsAre(5, 5)) << job.said;
 }
 
 TEST(Interposer, MovesWhoSeemedToAnswerToTheListOfWhoSendsAtItsFirstLargePost) {
