@@ -1,5 +1,5 @@
 // Fixtures of tests that run programs which know nothing of weft, libweft-nccl.so before them, in guests with
-// soft-RoCE: ib_write_bw between two hosts, and a ring of four that uses verbs as NCCL does.
+// soft-RoCE: ib_write_bw and ucx_perftest between two hosts, and a ring of four that uses verbs as NCCL does.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -29,6 +29,23 @@ inline std::vector<std::vector<std::uint32_t>> labels_from(std::uint32_t first) 
   return all;
 }
 
+/// A program that is its own server on one host, and on another its client, where the server's address stands
+/// last. Both must end well.
+inline void run_between(const RdmaRig& rig, const std::string& server, const std::string& client,
+                        const std::vector<std::string>& words, std::chrono::seconds limit) {
+  auto serving = std::async(std::launch::async, [&] { return rig.in(server, words, limit); });
+  auto client_words = words;
+  client_words.push_back(to_string(rig.peer(server).address));
+  Answer ended;
+  for (int turn = 0; turn < 20 && ended.status != 0; ++turn) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    ended = rig.in(client, client_words, limit);
+  }
+  EXPECT_EQ(ended.status, 0) << ended.output << ended.errors;
+  const Answer served = serving.get();
+  EXPECT_EQ(served.status, 0) << served.output << served.errors;
+}
+
 class JobsOfOthers : public QueuePairs {
  protected:
   void tell(const std::string& host, const steer::LabelList& list) {
@@ -40,19 +57,17 @@ class JobsOfOthers : public QueuePairs {
     words.insert(words.end(), {"ib_write_bw", "-d", "rxe_p1", "-x", "1", "-q", std::to_string(kQps), "-s",
                                "1024", "-n", "40", "-t", "8", "-b", "-F"});
     words.insert(words.end(), more.begin(), more.end());
-    return rig().ports_used(host, [&] {
-      auto server = std::async(std::launch::async, [&] { return rig().in("host3", words); });
-      auto client_words = words;
-      client_words.push_back(to_string(rig().peer("host3").address));
-      Answer client;
-      for (int turn = 0; turn < 20 && client.status != 0; ++turn) {
-        std::this_thread::sleep_for(seconds(1));
-        client = rig().in("host1", client_words);
-      }
-      EXPECT_EQ(client.status, 0) << client.output << client.errors;
-      const Answer served = server.get();
-      EXPECT_EQ(served.status, 0) << served.output << served.errors;
-    });
+    return rig().ports_used(host, [&] { run_between(rig(), "host3", "host1", words, seconds(100)); });
+  }
+  /// UCX's ucx_perftest between host1 and host3 by one queue pair. It connects by TCP: soft-RoCE does not
+  /// carry UCX's own way over IPv4 (ucx_test.cpp). `test`: put_lat, where each writes in turn, or put_bw,
+  /// where host1 alone does; captured are writes, no acknowledgements.
+  PortsByQp ucx_between(const std::string& host, const char* test, const char* messages, bool with_weft,
+                        seconds limit) {
+    std::vector<std::string> words = with_weft ? kWithWeft : std::vector<std::string>{"env"};
+    words.insert(words.end(), {"ucx_perftest", "-d", "rxe_p1:1", "-x", "rc_verbs", "-t", test, "-D", "zcopy",
+                               "-s", "8192", "-O", "8", "-w", "2", "-n", messages});
+    return rig().ports_used(host, [&] { run_between(rig(), "host3", "host1", words, limit); });
   }
   void tell_both() {
     const auto one = rig().peer("host1").address;
@@ -127,12 +142,14 @@ class Ring : public JobsOfOthers {
   std::size_t not_moved(const char* host, std::uint64_t list) {
     std::size_t count = 0;
     Json document = qps_of(host);
-    for (auto& process : document["processes"])
+    for (auto& process : document["processes"]) {
+      if (process["qps"].empty()) ++count;  // it has not connected yet
       for (auto& qp : process["qps"]) {
         const std::string move = qp.value("move", "");
         const bool stays = move.starts_with("stays") || move == "moving";
         if (process["list"] != list || qp["label_by"] != "weft" || stays) ++count;
       }
+    }
     return document["processes"].empty() ? kRing : count;
   }
   testing::AssertionResult all_move(const std::vector<const char*>& hosts, std::uint64_t list,

@@ -16,6 +16,14 @@ TEST_F(JobsOfOthers, UnmodifiedIbWriteBwHasItsLabelsByBothWaysOfPostingInBothDir
   EXPECT_EQ(ports_in_order(write_between("host3", {"--use_old_post_send"}, true)), labels_from(60'000));
 }
 
+TEST_F(JobsOfOthers, UnmodifiedUcxHasItsLabelInBothDirections) {
+  tell_both();
+  const std::vector<std::vector<std::uint32_t>> to{{50'000}};
+  const std::vector<std::vector<std::uint32_t>> back{{60'000}};
+  EXPECT_EQ(ports_in_order(ucx_between("host1", "put_lat", "20", true, seconds(100))), to);
+  EXPECT_EQ(ports_in_order(ucx_between("host3", "put_lat", "20", true, seconds(100))), back);
+}
+
 /// What both ends of queue pairs send, as captured.
 struct BothEnds {
   PortsByQp one;  // by the number at the other
@@ -39,12 +47,16 @@ void expect_ports_of_the_device(const BothEnds& ends, std::size_t count) {
   }
 }
 
-TEST_F(JobsOfOthers, TheLibraryWithoutAnAgentChangesNothingInThePortsOfIbWriteBw) {
+TEST_F(JobsOfOthers, TheLibraryWithoutAnAgentChangesNothingInThePortsOfIbWriteBwAndUcx) {
   for (const char* host : {"host1", "host3"}) rig().in(host, {"rm", "-rf", "/tmp/job"});
   for (const bool with_weft : {false, true}) {
     BothEnds ends;
     ends.one = rig().ports_used("host1", [&] { ends.other = write_between("host3", {}, with_weft); });
     expect_ports_of_the_device(ends, kQps);
+    // UCX sets a flow label of its own, the same for all: 0xFFFFF.
+    const std::vector<std::vector<std::uint32_t>> of_ucx{{65'472}};
+    EXPECT_EQ(ports_in_order(ucx_between("host1", "put_lat", "20", with_weft, seconds(100))), of_ucx);
+    EXPECT_EQ(ports_in_order(ucx_between("host3", "put_lat", "20", with_weft, seconds(100))), of_ucx);
   }
 }
 
@@ -68,6 +80,19 @@ TEST_F(Ring, MovesToAnotherListUnderLoadAndEveryMessageIsRight) {
     stop(processes);
   });
   EXPECT_EQ(seen(ports), expected({50'000, 55'000}));
+}
+
+TEST_F(Ring, AQueuePairOfUcxMovesToAnotherListUnderLoad) {
+  const auto own = rig().peer("host1").address;
+  const auto peer = rig().peer("host3").address;
+  tell("host1", {1, {pair_of(own, peer, 50'000)}});
+  auto job =
+      std::async(std::launch::async, [&] { return ucx_between("host1", "put_bw", "8000", true, kMaxJob); });
+  EXPECT_TRUE(all_move({"host1"}, 1, kMaxWait));
+  tell("host1", {2, {pair_of(own, peer, 55'000)}});
+  EXPECT_TRUE(all_move({"host1"}, 2, kMaxWait));
+  const std::vector<std::vector<std::uint32_t>> both{{50'000, 55'000}};
+  EXPECT_EQ(ports_in_order(job.get()), both);
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ os::FileDescriptor capture_on(const std::string& interface) {
 }
 
 /// Of packets without IPv4 options and IPv6 extensions: what soft-RoCE sends. UDP stands behind the IP
-/// header, the BTH 8 bytes on, its destination queue pair 5 bytes into it.
+/// header, the BTH 8 bytes on: first its opcode, of which three bits are the kind of the queue pair, its
+/// destination queue pair 5 bytes into it.
 std::optional<SeenPacket> read_packet(ByteSpan bytes) {
   constexpr std::size_t kV4 = 20;
   constexpr std::size_t kV6 = 40;
@@ -86,7 +87,12 @@ std::optional<SeenPacket> read_packet(ByteSpan bytes) {
   const std::size_t udp = v6 ? kV6 : kV4;
   if (load_u8(bytes, v6 ? 6 : 9) != kUdp || load_be16(bytes, udp + 2) != kRocePort) return std::nullopt;
   const auto traffic_class = v6 ? static_cast<std::uint8_t>(load_be16(bytes, 0) >> 4U) : load_u8(bytes, 1);
-  return SeenPacket{QpNum(load_be24(bytes, udp + 13)), UdpPort(load_be16(bytes, udp)), traffic_class, v6};
+  constexpr unsigned kKind = 5;
+  return SeenPacket{.qp = QpNum(load_be24(bytes, udp + 13)),
+                    .source_port = UdpPort(load_be16(bytes, udp)),
+                    .traffic_class = traffic_class,
+                    .v6 = v6,
+                    .is_datagram = load_u8(bytes, udp + 8) >> kKind == packet::kOpcodeUdSendOnly >> kKind};
 }
 
 /// The kernel takes the tag off a frame and tells it beside the packet.

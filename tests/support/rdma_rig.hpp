@@ -34,6 +34,7 @@ struct SeenPacket {
   std::uint8_t traffic_class = 0;
   bool v6 = false;
   std::optional<std::uint16_t> vlan = std::nullopt;  // of its tag
+  bool is_datagram = false;                          // of no connection (UD)
 };
 /// Source ports by destination queue pair, as packets carried them.
 using PortsByQp = std::map<QpNum, std::set<UdpPort>>;
