@@ -40,12 +40,12 @@ std::string_view take(std::string_view& text, char mark) {
 Result<TunerRow> parse_row(std::string_view text) {
   const auto all = text;
   const auto is_whole = static_cast<std::size_t>(std::ranges::count(text, '/')) == kRowParts - 1;
-  const auto function = word_of<NcclFunction>(kFunctions, take(text, '/'));
+  const auto function = parse_nccl_function(take(text, '/'));
   const auto ranks = parse_whole_number<std::uint32_t>(take(text, '/'));
   const auto nodes = parse_whole_number<std::uint32_t>(take(text, '/'));
   const auto up_to = parse_whole_number<std::uint64_t>(take(text, '/'));
-  const auto algorithm = word_of<NcclAlgorithm>(kAlgorithms, take(text, '/'));
-  const auto protocol = word_of<NcclProtocol>(kProtocols, take(text, '/'));
+  const auto algorithm = parse_nccl_algorithm(take(text, '/'));
+  const auto protocol = parse_nccl_protocol(take(text, '/'));
   const auto channels = parse_whole_number<std::uint32_t>(text);
   if (!is_whole || !function || !ranks || !nodes || !up_to || !algorithm || !protocol || !channels)
     return fail(ErrorKind::invalid_input,
@@ -81,6 +81,16 @@ std::string_view to_string(NcclAlgorithm algorithm) {
   return kAlgorithms[static_cast<std::size_t>(algorithm)];
 }
 std::string_view to_string(NcclProtocol protocol) { return kProtocols[static_cast<std::size_t>(protocol)]; }
+
+std::optional<NcclFunction> parse_nccl_function(std::string_view word) {
+  return word_of<NcclFunction>(kFunctions, word);
+}
+std::optional<NcclAlgorithm> parse_nccl_algorithm(std::string_view word) {
+  return word_of<NcclAlgorithm>(kAlgorithms, word);
+}
+std::optional<NcclProtocol> parse_nccl_protocol(std::string_view word) {
+  return word_of<NcclProtocol>(kProtocols, word);
+}
 
 std::uint64_t tuner_checksum(std::string_view text) { return checksum(std::as_bytes(std::span(text))); }
 

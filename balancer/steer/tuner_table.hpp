@@ -23,6 +23,10 @@ enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
 std::string_view to_string(NcclFunction function);
 std::string_view to_string(NcclAlgorithm algorithm);
 std::string_view to_string(NcclProtocol protocol);
+/// Absent: no such word.
+std::optional<NcclFunction> parse_nccl_function(std::string_view word);
+std::optional<NcclAlgorithm> parse_nccl_algorithm(std::string_view word);
+std::optional<NcclProtocol> parse_nccl_protocol(std::string_view word);
 
 struct TunerRow {
   NcclFunction function = NcclFunction::all_reduce;

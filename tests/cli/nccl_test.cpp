@@ -78,6 +78,54 @@ TEST(NcclEnv, CarriesTheTunersTableAndAsksForAProfile) {
   EXPECT_THAT(said.out, HasSubstr("export WEFT_NCCL_PROFILE=16\n"));
 }
 
+/// What nccl-tests prints of four ranks; all figures are invented.
+std::string printed(std::string_view program, std::vector<std::pair<int, double>> times) {
+  std::string text = fmt::format("./build/{} -b 512 -e 4M\n", program);
+  for (int rank = 0; rank < 4; ++rank)
+    text += fmt::format("#  Rank  {0} Group  0 Pid  {0} on host{0} device  0 [0x07] NVIDIA\n", rank);
+  text +=
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw "
+      "  "
+      "busbw #wrong\n";
+  for (const auto& [bytes, time] : times)
+    text += fmt::format("  {} {} float sum -1 {} 0.1 0.1 0 1.00 0.1 0.1 0\n", bytes, bytes / 4, time);
+  return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1.5\n#\n";
+}
+
+TEST(NcclTune, TakesWhatNcclTestsFoundQuickestForAnyCollective) {
+  const auto scratch = os::ScratchDirectory::make().value();
+  const auto file = [&](const char* name, const std::string& text) {
+    std::ofstream(scratch.path() / name) << text;
+    return (scratch.path() / name).string();
+  };
+  const auto fabric = file("fabric.yaml", "fabric: a\nclos: {leaves: 2, spines: 2, hosts_per_leaf: 2}\n");
+  const auto tune = [&](std::vector<std::string> timed) {
+    Arguments words{fabric, "--hosts", "4", "--epoch", "9"};
+    for (const std::string& choice : timed) words.insert(words.end(), {"--timed", choice});
+    return call(nccl_tune_command, words);
+  };
+  const auto slow = file("slow", printed("all_gather_perf", {{512, 30}, {4096, 30}, {8192, 60}}));
+  const auto quick = file("quick", printed("all_gather_perf", {{512, 10}, {4096, 50}}));
+  const auto reduced = file("reduced", printed("all_reduce_perf", {{512, 2}}));
+  const auto slower = file("slower", printed("all_reduce_perf", {{512, 3}}));
+  const auto made = tune({"pat/simple=" + slow, "ring/ll128/8=" + quick});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_THAT(made.out,
+              testing::StartsWith("weft-tuner/1:9:all_gather/4/4/2304/ring/ll128/8:all_gather/4/4/8192/pat/"
+                                  "simple/0:all_reduce/4/4/"));
+  // Where an all-reduce was timed nothing of the model is left.
+  EXPECT_THAT(tune({"nvls/simple=" + reduced, "ring/ll=" + slower}).out,
+              testing::MatchesRegex("weft-tuner/1:9:all_reduce/4/4/512/nvls/simple/0:[0-9a-f]+\n"));
+  EXPECT_THAT(tune({"nvls/simple=" + reduced}).err, HasSubstr("alone"));
+  EXPECT_THAT(tune({"ring/ll=" + reduced, "ring/simple=" + reduced, "ring/ll=" + slower}).err,
+              HasSubstr("timed twice"));
+  for (const char* choice : {"", "ring", "ring/ll", "ring/ll=", "star/ll=a", "ring/l=a", "ring/ll/65=a",
+                             "ring/ll/=a", "ring/ll/1/2=a", "/=a", "=a"})
+    EXPECT_EQ(tune({choice}).status, kExitUsage) << choice;
+  const auto two = call(nccl_tune_command, {fabric, "--hosts", "2", "--timed", "ring/ll=" + reduced});
+  EXPECT_THAT(two.err, HasSubstr("not of 2 ranks"));
+}
+
 TEST(NcclEnv, RefusesATableThatRanksWouldRefuse) {
   const auto scratch = os::ScratchDirectory::make().value();
   const auto path = (scratch.path() / "tuner").string();

@@ -33,7 +33,10 @@ std::string table() {
          steer::encode_tuner(
              {3,
               {{NcclFunction::all_reduce, 16, 2, 65'536, NcclAlgorithm::tree, NcclProtocol::ll, 2},
-               {NcclFunction::all_reduce, 16, 2, 1 << 30, NcclAlgorithm::ring, NcclProtocol::simple, 0}}})
+               {NcclFunction::all_reduce, 16, 2, 1 << 30, NcclAlgorithm::ring, NcclProtocol::simple, 0},
+               {NcclFunction::all_reduce, 16, 2, 1ull << 32, NcclAlgorithm::nvls, NcclProtocol::simple, 16},
+               {NcclFunction::all_gather, 16, 2, 4096, NcclAlgorithm::pat, NcclProtocol::simple, 0},
+               {NcclFunction::all_gather, 16, 2, 1 << 20, NcclAlgorithm::ring, NcclProtocol::ll128, 0}}})
              .value();
 }
 
@@ -45,9 +48,19 @@ TEST_P(EveryVersion, OfTheTunerAnswersFromTheTable) {
   EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "4", "1000000"}), "1 2 0\n");
 }
 
+TEST_P(EveryVersion, OfTheTunerTakesMeasuredRowsOfEveryAlgorithmProtocolAndCollective) {
+  EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "4", "2000000000"}), "4 2 16\n");  // NVLS
+  EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "2", "4096"}), "6 2 0\n");         // PAT
+  EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "2", "4097"}), "1 1 0\n");         // LL128
+  // NCCL without NVLS, PAT or LL128 says so, and is left alone.
+  EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "4", "2000000000", "4", "2"}), "declined\n");
+  EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "2", "4096", "6", "2"}), "declined\n");
+  EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "2", "4097", "1", "1"}), "declined\n");
+}
+
 TEST_P(EveryVersion, OfTheTunerDeclinesWithoutARowOrATable) {
   EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "4", "4", "1024"}), "declined\n");
-  EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "2", "1024"}), "declined\n");
+  EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "3", "1024"}), "declined\n");
   EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "-1", "1024"}), "declined\n");
   EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "4", "1024", "0", "0"}), "declined\n");
   EXPECT_EQ(host({}, {GetParam(), "tuner", "16", "2", "4", "1024"}), "declined\n");
