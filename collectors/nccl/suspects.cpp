@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -252,7 +253,26 @@ std::optional<std::size_t> peer_in(std::string_view name) {
   return error == std::errc() && end != digits.data() ? std::optional(peer) : std::nullopt;
 }
 
-/// A transfer whose other half its peer, which waits for nothing, never posted.
+/// How many transfers, up to a record of a dump; absent: the dump, a ring, has lost its oldest entries.
+std::optional<std::size_t> posted(const FlightDump& dump, std::string_view group, std::string_view name,
+                                  std::uint64_t up_to = std::numeric_limits<std::uint64_t>::max()) {
+  if (dump.entries.front().record != 0) return std::nullopt;
+  return std::ranges::count_if(dump.entries, [&](const FlightEntry& entry) {
+    return entry.is_p2p && entry.record <= up_to && dump.groups[entry.group].name == group &&
+           dump.operations[entry.operation].name == name;
+  });
+}
+
+/// "nccl:recv 1<-3" of "nccl:send 3->1", and the other way round.
+std::string other_half(std::string_view name, std::size_t peer) {
+  const bool sends = name.find("->") != name.npos;
+  const auto rank = name.substr(name.find(' ') + 1);
+  return fmt::format("nccl:{} {}{}{}", sends ? "recv" : "send", peer, sends ? "<-" : "->",
+                     rank.substr(0, rank.find_first_of("-<")));
+}
+
+/// A transfer whose other half its peer, which waits for nothing, never posted. Two ranks make the transfers
+/// of a direction in one order: the n-th of one is the n-th of the other.
 std::optional<Suspicion> missing_half(const Job& job, std::size_t& transfers) {
   std::map<Rank, std::pair<Rank, std::string>> absent;  // who, for whom it is missing, which
   for (const Rank rank : job.ranks())
@@ -263,9 +283,15 @@ std::optional<Suspicion> missing_half(const Job& job, std::size_t& transfers) {
       if (one.group >= job.groups().size() || !peer || *peer >= job.groups()[one.group].members.size())
         continue;
       const Member& other = job.groups()[one.group].members[*peer];
-      if (other.has_dump && other.rank != rank && !job.dump_of(other.rank)->entries.empty() &&
-          job.blocked_elsewhere(job.groups().size(), other.rank).empty())
-        absent.try_emplace(other.rank, rank, job.operation(rank, *one.entry).name);
+      if (!other.has_dump || other.rank == rank || job.dump_of(other.rank)->entries.empty() ||
+          !job.blocked_elsewhere(job.groups().size(), other.rank).empty())
+        continue;
+      const auto& [name, group] =
+          std::tie(job.operation(rank, *one.entry).name, job.groups()[one.group].name);
+      const auto number = posted(*job.dump_of(rank), group, name, one.entry->record);
+      const auto matched = posted(*job.dump_of(other.rank), group, other_half(name, *peer));
+      if (number && matched && *matched >= *number) continue;  // its half is done
+      absent.try_emplace(other.rank, rank, number ? fmt::format("transfer {} of {}", *number, name) : name);
     }
   if (absent.empty()) return std::nullopt;
   Suspicion made{.cause = HangCause::never_entered};

@@ -226,6 +226,27 @@ TEST(Hang, ATransferWhoseOtherHalfNobodyPostedNamesThePeer) {
   EXPECT_THAT(told.ranks, ElementsAre(2));
 }
 
+/// The second of two sends waits; rank 2 has posted so many receives, and completed them.
+HangVerdict told_of_second_send(std::size_t receives) {
+  const History done{.numbers = {1, 2}, .open = 0};
+  const History send{
+      .numbers = {1, 2}, .operation = {"nccl:send 0->2", 64, 64, "Float", "Float"}, .is_p2p = true};
+  const History receive{.numbers = std::vector<std::uint64_t>(receives, 1),
+                        .open = 0,
+                        .operation = {"nccl:recv 2<-0", 64, 64, "Float", "Float"},
+                        .is_p2p = true};
+  return told_of(four({{0, {done, send}}, {1, {done}}, {2, {done, receive}}, {3, {done}}}));
+}
+
+TEST(Hang, TransfersBetweenTwoRanksAreMatchedByTheirNumber) {
+  const auto told = told_of_second_send(1);
+  EXPECT_EQ(told.cause, HangCause::never_entered) << told.sentence;
+  EXPECT_THAT(told.ranks, ElementsAre(2));
+  EXPECT_THAT(told.evidence, testing::Contains(HasSubstr("waits in transfer 2 of nccl:send 0->2")));
+  // Its half is done: whatever keeps the other, it is not rank 2.
+  EXPECT_EQ(told_of_second_send(2).cause, HangCause::unknown) << told_of_second_send(2).sentence;
+}
+
 TEST(Hang, ShapesOfEqualSizeAndSizesOfAnAllToAllAreNoMismatch) {
   const Operation exchange{"nccl:all_to_all", 10, 20, "Float", "Float"};
   auto other = exchange;
