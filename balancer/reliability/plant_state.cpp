@@ -1,7 +1,9 @@
+#include "balancer/reliability/plant_state.hpp"
+
 #include <algorithm>
+#include <utility>
 
 #include "balancer/blacklist/capacity.hpp"
-#include "balancer/reliability/simulator.hpp"
 
 namespace weft::reliability {
 
@@ -108,6 +110,167 @@ double PlantState::narrowest() const {
     most = std::max(most, loads_[bundle] / busiest_ / left);
   }
   return most;
+}
+
+void LackingHosts::reset() {
+  if (!job_.dual_leaf && !job_.without_rail) return;
+  nic_lacks_.assign(plant_.nic_host.size(), 0), lacks_.assign(plant_.hosts, 0), hosts_.clear();
+}
+
+bool LackingHosts::take_nic(Index nic, std::uint32_t cause, double lacks) {
+  const Index host = plant_.nic_host[nic];
+  if (!goes_on(cause, host, lacks)) return false;
+  nic_lacks_[nic] = static_cast<float>(lacks);
+  add(host, lacks);
+  return true;
+}
+
+void LackingHosts::give_nic(Index nic) {
+  add(plant_.nic_host[nic], -nic_lacks_[nic]);
+  nic_lacks_[nic] = 0;
+}
+
+bool LackingHosts::take_leaf(Index leaf, Index host) {
+  const double lacks = lacks_at(leaf, host);
+  if (!goes_on(static_cast<std::uint32_t>(PartClass::leaf), host, lacks)) return false;
+  add(host, lacks);
+  return true;
+}
+
+/// With what it lacks already: of two leaves each NIC has one still, or a NIC is the only one that is out.
+bool LackingHosts::goes_on(std::uint32_t cause, Index host, double lacks) const {
+  if (lacks <= 0) return false;
+  const double most =
+      cause != static_cast<std::uint32_t>(PartClass::nic) && job_.dual_leaf ? plant_.nics_of[host] * 0.5 : 1;
+  return lacks_[host] + lacks <= most;
+}
+
+double LackingHosts::lacks_at(Index leaf, Index host) const {
+  return job_.lacks_after(static_cast<std::size_t>(PartClass::leaf), plant_.nics_of[host],
+                          plant_.nics_at(leaf, host));
+}
+
+void LackingHosts::add(Index host, double nics) {
+  if (lacks_[host] == 0) hosts_.push_back(host);
+  lacks_[host] += static_cast<float>(nics);
+  if (lacks_[host] == 0) std::erase(hosts_, host);
+}
+
+void Repairs::reset(std::size_t failures) {
+  state_.reset(job_);
+  is_drained_.assign(plant_.hosts, false), drained_ = 0;
+  switch_out_.assign(plant_.switches.size(), false);
+  cable_out_.assign(plant_.cables.size(), false);
+  lacking_.reset();
+  if (job_.dual_leaf || job_.without_rail) go_on_.assign(plant_.switches.size(), {});
+  // More crews than parts that may be out at once are never called.
+  const std::size_t crews = std::min<std::size_t>(
+      job_.crews, plant_.hosts + plant_.switches.size() + plant_.cables.size() + failures);
+  crews_ = {};
+  for (std::size_t i = 0; i < crews; ++i) crews_.push(0);
+}
+
+Hours Repairs::repaired_at(Hours now, Hours repair) {
+  if (job_.crews == 0) return now + repair;
+  const Hours begin = std::max(now, Hours(crews_.top()));
+  crews_.pop();
+  crews_.push((begin + repair).count());
+  return begin + repair;
+}
+
+std::optional<Hours> Repairs::take(const Place& place, Hours now, Hours repair) {
+  switch (place.kind) {
+    case Place::Kind::host:
+      if (place.at >= job_.pool() || state_.is_own_down(place.at)) return std::nullopt;
+      state_.mark_own(place.at, true);
+      state_.take_host(place.at);
+      break;
+    case Place::Kind::nic:
+      return std::nullopt;
+    case Place::Kind::cable:
+      if (cable_out_[place.at]) return std::nullopt;
+      cable_out_[place.at] = true;
+      state_.take_cable(place.at);
+      break;
+    case Place::Kind::leaf:
+      if (switch_out_[place.at]) return std::nullopt;
+      switch_out_[place.at] = true;
+      take_leaf(place.at);
+      break;
+    case Place::Kind::above:
+      if (switch_out_[place.at]) return std::nullopt;
+      switch_out_[place.at] = true;
+      for (const Index cable : plant_.switches[place.at].cables) state_.take_cable(cable);
+      break;
+  }
+  return repaired_at(now, repair);
+}
+
+void Repairs::give(const Place& place) {
+  switch (place.kind) {
+    case Place::Kind::host:
+      state_.mark_own(place.at, false);
+      state_.give_host(place.at);
+      if (is_drained_[place.at]) --drained_;
+      is_drained_[place.at] = false;
+      break;
+    case Place::Kind::nic:
+      lacking_.give_nic(place.at);
+      break;
+    case Place::Kind::cable:
+      cable_out_[place.at] = false;
+      state_.give_cable(place.at);
+      break;
+    case Place::Kind::leaf:
+      switch_out_[place.at] = false;
+      give_leaf(place.at);
+      break;
+    case Place::Kind::above:
+      switch_out_[place.at] = false;
+      for (const Index cable : plant_.switches[place.at].cables) state_.give_cable(cable);
+      break;
+  }
+}
+
+std::optional<Hours> Repairs::take_nic(Index nic, std::uint32_t cause, double lacks, Hours now,
+                                       Hours repair) {
+  if (!lacking_.take_nic(nic, cause, lacks)) return std::nullopt;
+  return repaired_at(now, repair);
+}
+
+void Repairs::take_leaf(Index leaf) {
+  for (const Index host : plant_.switches[leaf].hosts)
+    if (lacking_.take_leaf(leaf, host))
+      go_on_[leaf].push_back(host);
+    else
+      state_.take_host(host);
+}
+
+void Repairs::give_leaf(Index leaf) {
+  if (!job_.dual_leaf && !job_.without_rail) return state_.give_hosts_of(leaf);
+  auto go_on = std::exchange(go_on_[leaf], {});  // in the order of the hosts
+  for (const Index host : plant_.switches[leaf].hosts)
+    if (std::ranges::binary_search(go_on, host))
+      lacking_.give_leaf(leaf, host);
+    else
+      state_.give_host(host);
+}
+
+bool Repairs::is_cable_used(Index cable) const {
+  const Cable& what = plant_.cables[cable];
+  return state_.matters(what.bundle) && state_.has_cable(cable) && !switch_out_[what.lower];
+}
+
+bool Repairs::is_switch_used(Index which) const {
+  const Switch& what = plant_.switches[which];
+  if (switch_out_[which]) return false;
+  if (what.part == PartClass::leaf) return !what.hosts.empty() && what.hosts.front() < job_.pool();
+  return std::ranges::any_of(what.cables, [&](Index each) { return is_cable_used(each); });
+}
+
+bool Repairs::may_drain(const Place& place) const {
+  if (place.kind == Place::Kind::host) return drained_ < job_.most_drained;
+  return place.kind != Place::Kind::cable || !job_.caps || state_.may_drain(place.at);
 }
 
 }  // namespace weft::reliability

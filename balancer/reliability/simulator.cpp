@@ -1,7 +1,6 @@
 #include "balancer/reliability/simulator.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "balancer/reliability/draw.hpp"
@@ -10,66 +9,237 @@
 namespace weft::reliability {
 namespace {
 
+using Phase = SimulatedJob::Phase;
+
 constexpr Hours kNever(1e300);
-
-constexpr auto kNic = static_cast<std::uint32_t>(PartClass::nic);
-
-bool is_at_host(std::uint32_t cause) { return cause <= static_cast<std::uint32_t>(PartClass::host_cable); }
-
-bool is_of_nic(std::uint32_t cause) {
-  return cause == kNic || cause == static_cast<std::uint32_t>(PartClass::host_cable);
-}
+constexpr Hours kAskAgain(1);  // where so many are drained already that no more may be
 
 constexpr auto kSoftware = static_cast<std::uint32_t>(PartClass::software);
 constexpr auto kSwitchCable = static_cast<std::uint32_t>(PartClass::switch_cable);
+constexpr auto kHostCable = static_cast<std::uint32_t>(PartClass::host_cable);
 constexpr auto kLeaf = static_cast<std::uint32_t>(PartClass::leaf);
 
-Index host_of(const Plant& plant, std::uint32_t cause, Index part) {
-  if (is_of_nic(cause)) return plant.nic_host[part];
-  return cause == static_cast<std::uint32_t>(PartClass::host) ? part : part / plant.gpus_per_host;
+/// Of a host, its GPUs, NICs, their cables and its software: the host.
+Place place_of(const Plant& plant, std::uint32_t cause, Index part) {
+  if (cause == static_cast<std::uint32_t>(PartClass::nic) || cause == kHostCable)
+    return {Place::Kind::host, plant.nic_host[part]};
+  if (cause == static_cast<std::uint32_t>(PartClass::host)) return {Place::Kind::host, part};
+  if (cause < kHostCable || cause == kSoftware) return {Place::Kind::host, part / plant.gpus_per_host};
+  if (cause == kSwitchCable) return {Place::Kind::cable, part};
+  return {cause == kLeaf ? Place::Kind::leaf : Place::Kind::above, plant.of_tier[cause - kLeaf][part]};
 }
 
-/// The number of a leaf, spine or core among all switches.
-Index switch_of(const Plant& plant, std::uint32_t cause, Index part) {
-  return plant.of_tier[cause - kLeaf][part];
+/// Of the failure of a domain: its members that it takes out, and how long their repairs take.
+std::vector<std::pair<Place, Hours>> members_hit(const Plant& plant, const Failure& failure) {
+  const Domain& domain = plant.domains[failure.part];
+  std::vector<std::pair<Place, Hours>> members;
+  Stream stream({failure.key, 1});
+  const auto draw = [&](const Place& place) {
+    const bool hit = stream.uniform() < domain.share;
+    const Hours repair = domain.repair * stream.exponential();
+    if (hit) members.emplace_back(place, repair);
+  };
+  for (const Index host : domain.hosts) draw({Place::Kind::host, host});
+  for (const Index each : domain.switches)
+    draw({plant.switches[each].part == PartClass::leaf ? Place::Kind::leaf : Place::Kind::above, each});
+  return members;
+}
+
+Hours when_found(const Failure& failure, const Job& job, Hours now) {
+  if (failure.effect == Effect::slows) return now + job.find_slow;
+  switch (job.sweeps.policy) {
+    case SweepPolicy::before_job:
+    case SweepPolicy::at_restart:
+    case SweepPolicy::every:
+      return kNever;
+    case SweepPolicy::agents:
+      return now + job.sweeps.delay;
+  }
+  return kNever;
+}
+
+/// Whether the job runs there, or sends over it.
+bool is_used(const Place& place, const Repairs& repairs, const JobHosts& hosts) {
+  if (place.kind == Place::Kind::host) return hosts.has(place.at);
+  return place.kind == Place::Kind::cable ? repairs.is_cable_used(place.at)
+                                          : repairs.is_switch_used(place.at);
+}
+
+StepTime step_time(const Repairs& repairs, const SlowParts& slow, const JobHosts& hosts) {
+  StepTime step{.network = repairs.state().narrowest()};
+  for (const Index each : slow.active())
+    if (const SlowParts::Part& what = slow[each]; is_used(what.place, repairs, hosts))
+      step.note(what.cause, what.factor);
+  const LackingHosts& lacking = repairs.lacking();
+  for (const Index host : lacking.hosts())
+    if (hosts.has(host)) step.note(static_cast<std::size_t>(PartClass::nic), lacking.slowdown_of(host));
+  return step;
 }
 
 }  // namespace
 
+Index SlowParts::add(const Part& part) {
+  const auto index = static_cast<Index>(parts_.size());
+  active_.push_back(index);
+  parts_.push_back(part);
+  return index;
+}
+
+void SlowParts::end(Index index, Hours now) {
+  if (!parts_[index].active) return;
+  parts_[index].active = false;
+  std::erase(active_, index);
+  undetected_ += now - parts_[index].since;
+}
+
+void SlowParts::end_at(const Place& place, Hours now) {
+  for (std::size_t i = active_.size(); i-- > 0;)
+    if (parts_[active_[i]].place == place) end(active_[i], now);
+}
+
+Hours SlowParts::undetected(Hours now) const {
+  Hours all = undetected_;
+  for (const Index each : active_) all += now - parts_[each].since;
+  return all;
+}
+
+bool Faults::take(const Failure& failure) {
+  if (asked_.passes_over(failure)) return false;
+  const Hours repair = failure.repair * asked_.repair_factor[failure.cause];
+  if (failure.cause == kDomainCause) return take_domain(failure);
+  const bool is_at_host = failure.cause <= kHostCable || failure.cause == kSoftware;
+  return is_at_host ? take_at_host(failure, repair) : take_above(failure, repair);
+}
+
+bool Faults::take_at_host(const Failure& failure, Hours repair) {
+  const Place place = place_of(plant_, failure.cause, failure.part);
+  const Index host = place.at;
+  if (host >= asked_.pool()) return false;
+  if (failure.cause == kSoftware && failure.effect == Effect::stops)
+    return is_used(place, repairs_, job_.hosts());
+  if (repairs_.state().is_own_down(host)) return false;
+  if (failure.effect != Effect::stops) {
+    if (is_used(place, repairs_, job_.hosts())) slow_down(failure, repair);
+    return false;
+  }
+  if (const double lacks = asked_.lacks_after(failure.cause, plant_.nics_of[host]); lacks > 0) {
+    if (repairs_.lacking().is_nic_out(failure.part)) return false;
+    const auto back = repairs_.take_nic(failure.part, failure.cause, lacks, job_.now(), repair);
+    if (back) {
+      ends_.push({*back, failure.part, FaultEnd::Kind::repaired, Place::Kind::nic});
+      update_speed();
+      return false;
+    }
+  }
+  take_out(place, repair);
+  return job_.is_hit();
+}
+
+/// A switch or a cable between switches.
+bool Faults::take_above(const Failure& failure, Hours repair) {
+  const Place place = place_of(plant_, failure.cause, failure.part);
+  const bool is_of_job = is_used(place, repairs_, job_.hosts());
+  if (failure.effect != Effect::stops) {
+    if (is_of_job) slow_down(failure, repair);
+    return false;
+  }
+  take_out(place, repair);
+  const bool hit = job_.is_hit();
+  return hit || (is_of_job && failure.cause != kLeaf);
+}
+
+bool Faults::take_domain(const Failure& failure) {
+  bool above = false;  // a spine or a core of the job, which interrupts it as it does alone
+  for (const auto& [place, length] : members_hit(plant_, failure)) {
+    above = above || (place.kind == Place::Kind::above && is_used(place, repairs_, job_.hosts()));
+    take_out(place, length * asked_.repair_factor[kDomainCause]);
+  }
+  update_speed();
+  const bool hit = job_.is_hit();
+  return hit || above;
+}
+
+/// For a repair: the part is out of use until then.
+void Faults::take_out(const Place& place, Hours repair) {
+  const auto back = repairs_.take(place, job_.now(), repair);
+  if (!back) return;
+  slow_.end_at(place, job_.now());
+  ends_.push({*back, place.at, FaultEnd::Kind::repaired, place.kind});
+  if (place.kind != Place::Kind::host) update_speed();
+}
+
+void Faults::take_host(Index host, Hours length) {
+  repairs_.state().take_host(host);
+  ends_.push({job_.now() + length, host, FaultEnd::Kind::planned_end});
+}
+
+void Faults::slow_down(const Failure& failure, Hours repair) {
+  const Place place = place_of(plant_, failure.cause, failure.part);
+  const Index index = slow_.add({failure.cause, place, 1 / source_.slow_to(failure.cause), job_.now(), repair,
+                                 failure.effect == Effect::silent});
+  const Hours found = when_found(failure, asked_, job_.now());
+  if (found < kNever) ends_.push({found, index, FaultEnd::Kind::found});
+  update_speed();
+}
+
+Hours Faults::next() const { return ends_.empty() ? kNever : ends_.top().at; }
+
+std::optional<Index> Faults::end_first() {
+  const FaultEnd event = ends_.top();
+  ends_.pop();
+  switch (event.kind) {
+    case FaultEnd::Kind::repaired:
+      repairs_.give({event.place, event.part});
+      break;
+    case FaultEnd::Kind::planned_end:
+      repairs_.state().give_host(event.part);
+      break;
+    case FaultEnd::Kind::found:
+      return event.part;
+  }
+  update_speed();
+  return std::nullopt;
+}
+
+bool Faults::find(Index slow) {
+  const SlowParts::Part what = slow_[slow];
+  if (!what.active) return false;
+  if (what.cause == kSoftware) {  // a restart mends it
+    slow_.end(slow, job_.now());
+    update_speed();
+    return true;
+  }
+  if (!repairs_.may_drain(what.place)) {
+    slow_[slow].is_queued = true;
+    ends_.push({job_.now() + kAskAgain, slow, FaultEnd::Kind::found});
+    return false;
+  }
+  if (what.place.kind == Place::Kind::host) repairs_.mark_drained(what.place.at);
+  slow_.end(slow, job_.now());
+  take_out(what.place, what.repair);
+  update_speed();
+  return job_.is_hit();
+}
+
+void Faults::update_speed() {
+  if (job_.phase() == Phase::running) job_.set_speed(step_time(repairs_, slow_, job_.hosts()));
+}
+
 Simulator::Simulator(const HistorySource& source, const Job& job)
-    : source_(source), plant_(source.plant()), job_(job), state_(plant_) {
-  WEFT_CHECK(job.hosts > 0 && job.pool() <= plant_.hosts);
+    : asked_(job),
+      repairs_(source.plant(), asked_),
+      job_(asked_, repairs_.state()),
+      faults_(source, asked_, repairs_, job_) {
+  WEFT_CHECK(job.hosts > 0 && job.pool() <= source.plant().hosts);
   WEFT_CHECK(job.checkpoint_every > Hours(0));
 }
 
 void Simulator::reset(const History& history) {
-  outcome_ = {.length = history.length};
-  outcome_.missing.assign(1, 0);
-  state_.reset(job_);
-  in_job_.assign(plant_.hosts, false);
-  spares_.clear();
-  for (Index host = 0; host < job_.pool(); ++host) {
-    in_job_[host] = !job_.is_spare(host);
-    if (!in_job_[host]) spares_.push_back(host);
-  }
-  events_ = {}, crews_ = {}, slow_.clear(), active_.clear(), checked_ = 0;
-  is_drained_.assign(plant_.hosts, false);
-  switch_out_.assign(plant_.switches.size(), false);
-  cable_out_.assign(plant_.cables.size(), false);
-  if (job_.dual_leaf || job_.without_rail) {
-    nic_lacks_.assign(plant_.nic_host.size(), 0), lacks_.assign(plant_.hosts, 0), lacking_.clear();
-    go_on_.assign(plant_.switches.size(), {});
-  }
-  // More crews than parts that may be out at once are never called.
-  const std::size_t crews = std::min<std::size_t>(
-      job_.crews, plant_.hosts + plant_.switches.size() + plant_.cables.size() + history.failures.size());
-  for (std::size_t i = 0; i < crews; ++i) crews_.push(0);
-  drained_ = 0, size_ = places_ = job_.hosts;
-  between_ = history.length * plant_.hosts /
-             (static_cast<double>(std::max<std::size_t>(history.failures.size(), 1)) * job_.pool());
-  now_ = Hours(0);
-  next_sweep_ = job_.sweeps.policy == SweepPolicy::every ? job_.sweeps.every : kNever;
-  next_planned_ = job_.planned.every > Hours(0) ? job_.planned.every : kNever;
+  repairs_.reset(history.failures.size());
+  faults_.reset();
+  job_.reset(history);
+  next_sweep_ = asked_.sweeps.policy == SweepPolicy::every ? asked_.sweeps.every : kNever;
+  next_planned_ = asked_.planned.every > Hours(0) ? asked_.planned.every : kNever;
   next_host_ = 0;
   start_run();
 }
@@ -77,252 +247,78 @@ void Simulator::reset(const History& history) {
 Outcome Simulator::run(const History& history) {
   reset(history);
   std::size_t next = 0;
-  while (now_ < history.length) {
+  while (job_.now() < history.length) {
     const Hours failure = next < history.failures.size() ? history.failures[next].at : kNever;
-    const Hours event = events_.empty() ? kNever : events_.top().at;
-    const Hours at = std::min({failure, event, phase_end_, next_sweep_, next_planned_, history.length});
-    pass(at);
+    const Hours event = faults_.next();
+    const Hours at = std::min({failure, event, job_.phase_end(), next_sweep_, next_planned_, history.length});
+    job_.pass(at);
     if (at == history.length) break;
     if (at == event) {
-      const Event what = events_.top();
-      events_.pop();
-      give(what);
+      end_first();
     } else if (at == failure) {
-      take(history.failures[next++]);
-    } else if (at == phase_end_) {
-      phase_ == Phase::detecting ? look_for_hosts(true) : start_run();
+      const Failure& what = history.failures[next++];
+      if (faults_.take(what)) job_.interrupt(what.cause);
+    } else if (at == job_.phase_end()) {
+      job_.phase() == Phase::detecting ? look_for_hosts() : start_run();
     } else if (at == next_sweep_) {
       sweep();
     } else {
       begin_planned();
     }
   }
-  if (phase_ == Phase::running) end_run(true);
-  for (const Index each : active_) outcome_.undetected += now_ - slow_[each].since;
-  return std::move(outcome_);
+  if (job_.phase() == Phase::running) job_.end_run();
+  job_.outcome().undetected = faults_.undetected();
+  return std::move(job_.outcome());
 }
 
-void Simulator::pass(Hours to) {
-  const Hours gone = to - now_;
-  now_ = to;
-  switch (phase_) {
-    case Phase::running:
-      return;  // told by end_run
-    case Phase::detecting:
-      outcome_.time.detection += gone;
-      return;
-    case Phase::waiting:
-      outcome_.time.waiting += gone;
-      return;
-    case Phase::restarting:
-      outcome_.time.restart += gone;
-      return;
-  }
-}
-
-Hours Simulator::repaired_at(Hours repair) {
-  if (job_.crews == 0) return now_ + repair;
-  const Hours begin = std::max(now_, Hours(crews_.top()));
-  crews_.pop();
-  crews_.push((begin + repair).count());
-  return begin + repair;
-}
-
-// --- failures ---
-
-void Simulator::take(const Failure& failure) {
-  if (job_.passes_over(failure)) return;
-  const Hours repair = failure.repair * job_.repair_factor[failure.cause];
-  if (failure.cause == kDomainCause) return take_domain(failure);
-  if (is_at_host(failure.cause) || failure.cause == kSoftware)
-    return take_at_host(failure, host_of(plant_, failure.cause, failure.part), repair);
-  take_above(failure, repair);
-}
-
-void Simulator::take_at_host(const Failure& failure, Index host, Hours repair) {
-  if (host >= job_.pool()) return;
-  if (failure.cause == kSoftware && failure.effect == Effect::stops) {
-    if (in_job_[host]) interrupt(kSoftware);
+void Simulator::end_first() {
+  if (const auto slow = faults_.end_first()) {
+    if (faults_.find(*slow)) stop_planned();
     return;
   }
-  if (state_.is_own_down(host)) return;
-  if (failure.effect != Effect::stops) {
-    if (in_job_[host]) slow_down(failure, repair);
-    return;
+  if (job_.phase() == Phase::waiting) job_.look_for_hosts(false);
+  if (job_.phase() == Phase::running) job_.grow();
+}
+
+void Simulator::find_silent() {
+  const auto slow = faults_.slow();
+  for (const Index each : slow)
+    if (faults_.is_silent(each) && faults_.find(each)) stop_planned();
+}
+
+void Simulator::sweep() {
+  next_sweep_ += asked_.sweeps.every;
+  job_.sweep();
+  find_silent();
+}
+
+void Simulator::begin_planned() {
+  next_planned_ += asked_.planned.every;
+  for (Index i = 0; i < std::min(asked_.planned.hosts, asked_.pool()); ++i) {
+    faults_.take_host(next_host_, asked_.planned.length);
+    next_host_ = (next_host_ + 1) % asked_.pool();
   }
-  if (const double lacks = job_.lacks_after(failure.cause, plant_.nics_of[host]); lacks > 0) {
-    if (nic_lacks_[failure.part] > 0) return;
-    if (goes_on(failure.cause, host, lacks)) {
-      nic_lacks_[failure.part] = static_cast<float>(lacks);
-      add_lacking(host, lacks);
-      events_.push({repaired_at(repair), Kind::nic, failure.part});
-      return update_speed();
-    }
-  }
-  take_host_out(host, repair);
-  if (job_is_hit()) interrupt(failure.cause);
+  if (job_.is_hit()) stop_planned();
 }
 
-void Simulator::take_host_out(Index host, Hours repair) {
-  if (host >= job_.pool() || state_.is_own_down(host)) return;
-  end_slow_at({Kind::host, host});
-  state_.mark_own(host, true);
-  state_.take_host(host);
-  events_.push({repaired_at(repair), Kind::host, host});
+void Simulator::stop_planned() {
+  if (job_.phase() == Phase::restarting) return job_.look_again();
+  if (job_.phase() != Phase::running) return;
+  const Hours sweeping = job_.stop();
+  look_for_hosts();
+  job_.pay_for_stop(sweeping);
 }
 
-void Simulator::take_leaf_out(Index leaf, Hours repair) {
-  if (switch_out_[leaf]) return;
-  end_slow_at({Kind::leaf, leaf});
-  switch_out_[leaf] = true;
-  for (const Index host : plant_.switches[leaf].hosts) {
-    const double lacks = lacks_at(leaf, host);
-    if (!goes_on(kLeaf, host, lacks)) {
-      state_.take_host(host);
-      continue;
-    }
-    add_lacking(host, lacks);
-    go_on_[leaf].push_back(host);
-  }
-  events_.push({repaired_at(repair), Kind::leaf, leaf});
-  update_speed();
+/// After a run, with what is silent found where each restart has a sweep.
+void Simulator::look_for_hosts() {
+  if (asked_.sweeps.policy == SweepPolicy::at_restart) find_silent();
+  job_.look_for_hosts(true);
 }
 
-void Simulator::give_leaf_back(Index leaf) {
-  switch_out_[leaf] = false;
-  if (!job_.dual_leaf && !job_.without_rail) return state_.give_hosts_of(leaf);
-  auto go_on = std::exchange(go_on_[leaf], {});  // in the order of the hosts
-  for (const Index host : plant_.switches[leaf].hosts)
-    if (std::ranges::binary_search(go_on, host))
-      add_lacking(host, -lacks_at(leaf, host));
-    else
-      state_.give_host(host);
-}
-
-/// Whether the job sends over that cable between switches: not where it, or a switch at its end, is out.
-bool Simulator::is_cable_used(Index cable) const {
-  const Cable& what = plant_.cables[cable];
-  return state_.matters(what.bundle) && state_.has_cable(cable) && !switch_out_[what.lower];
-}
-
-bool Simulator::is_switch_used(Index which) const {
-  const Switch& what = plant_.switches[which];
-  if (switch_out_[which]) return false;
-  if (what.part == PartClass::leaf) return !what.hosts.empty() && what.hosts.front() < job_.pool();
-  return std::ranges::any_of(what.cables, [&](Index each) { return is_cable_used(each); });
-}
-
-/// Whether the job runs there, or sends over it.
-bool Simulator::is_used(const Place& place) const {
-  if (place.kind == Kind::host) return in_job_[place.at];
-  return place.kind == Kind::cable ? is_cable_used(place.at) : is_switch_used(place.at);
-}
-
-Simulator::Place Simulator::place_of(std::uint32_t cause, Index part) const {
-  if (is_at_host(cause) || cause == kSoftware) return {Kind::host, host_of(plant_, cause, part)};
-  if (cause == kSwitchCable) return {Kind::cable, part};
-  return {cause == kLeaf ? Kind::leaf : Kind::above, switch_of(plant_, cause, part)};
-}
-
-/// A switch or a cable between switches.
-void Simulator::take_above(const Failure& failure, Hours repair) {
-  const Place place = place_of(failure.cause, failure.part);
-  const bool is_of_job = is_used(place);
-  if (failure.effect != Effect::stops) {
-    if (is_of_job) slow_down(failure, repair);
-    return;
-  }
-  take_out(place, repair);
-  const bool hit = job_is_hit();
-  if (hit || (is_of_job && failure.cause != kLeaf)) interrupt(failure.cause);
-}
-
-/// For a repair: the part is out of use until then.
-void Simulator::take_out(const Place& place, Hours repair) {
-  if (place.kind == Kind::host) return take_host_out(place.at, repair);
-  if (place.kind == Kind::leaf) return take_leaf_out(place.at, repair);
-  if (place.kind != Kind::cable) return take_switch_out(place.at, repair);
-  if (cable_out_[place.at]) return;
-  end_slow_at(place);
-  cable_out_[place.at] = true;
-  state_.take_cable(place.at);
-  events_.push({repaired_at(repair), Kind::cable, place.at});
-  update_speed();
-}
-
-/// A spine or a core.
-void Simulator::take_switch_out(Index above, Hours repair) {
-  if (switch_out_[above]) return;
-  end_slow_at({Kind::above, above});
-  switch_out_[above] = true;
-  for (const Index cable : plant_.switches[above].cables) state_.take_cable(cable);
-  events_.push({repaired_at(repair), Kind::above, above});
-  update_speed();
-}
-
-void Simulator::take_domain(const Failure& failure) {
-  const Domain& domain = plant_.domains[failure.part];
-  Stream stream({failure.key, 1});
-  const auto repair = [&] { return domain.repair * stream.exponential() * job_.repair_factor[kDomainCause]; };
-  for (const Index host : domain.hosts) {
-    const bool hit = stream.uniform() < domain.share;
-    const Hours length = repair();
-    if (hit) take_host_out(host, length);
-  }
-  bool above = false;  // a spine or a core of the job, which interrupts it as it does alone
-  for (const Index each : domain.switches) {
-    const bool hit = stream.uniform() < domain.share;
-    const Hours length = repair();
-    if (!hit) continue;
-    const bool is_leaf = plant_.switches[each].part == PartClass::leaf;
-    above = above || (!is_leaf && is_switch_used(each));
-    is_leaf ? take_leaf_out(each, length) : take_switch_out(each, length);
-  }
-  update_speed();
-  const bool hit = job_is_hit();
-  if (hit || above) interrupt(kDomainCause);
-}
-
-/// A host of the job became unusable since the last call.
-bool Simulator::job_is_hit() {
-  const auto& lost = state_.lost();
-  bool hit = false;
-  for (; checked_ < lost.size(); ++checked_) hit = hit || in_job_[lost[checked_]];
-  return hit;
-}
-
-void Simulator::give(const Event& event) {
-  switch (event.kind) {
-    case Kind::host:
-      state_.mark_own(event.part, false);
-      state_.give_host(event.part);
-      if (is_drained_[event.part]) --drained_;
-      is_drained_[event.part] = false;
-      break;
-    case Kind::cable:
-      cable_out_[event.part] = false;
-      state_.give_cable(event.part);
-      break;
-    case Kind::nic:
-      add_lacking(plant_.nic_host[event.part], -nic_lacks_[event.part]);
-      nic_lacks_[event.part] = 0;
-      break;
-    case Kind::leaf:
-      give_leaf_back(event.part);
-      break;
-    case Kind::above:
-      switch_out_[event.part] = false;
-      for (const Index cable : plant_.switches[event.part].cables) state_.give_cable(cable);
-      break;
-    case Kind::planned:
-      state_.give_host(event.part);
-      break;
-    case Kind::found:
-      return find(event.part);
-  }
-  update_speed();
-  if (phase_ == Phase::waiting) look_for_hosts(false);
-  if (phase_ == Phase::running && size_ < job_.hosts) grow();
+void Simulator::start_run() {
+  job_.start_run();
+  faults_.update_speed();
+  job_.grow();  // hosts came back meanwhile
 }
 
 }  // namespace weft::reliability
