@@ -1,7 +1,5 @@
 #include "probes/discover/against_file.hpp"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -29,6 +27,14 @@ std::map<NodeId, int> switches_beside(const Fabric& fabric, NodeId node) {
     if (const NodeId far = fabric.target_node(channel); !fabric.is_host(far)) ++beside[far];
   return beside;
 }
+
+/// A node of the file that a found one may be.
+struct Candidate {
+  bool is_clear = false;   // no other is as like
+  Tier tier = Tier::host;  // where none is clear, from the top: a core tells the spines of every pod apart
+  int likeness = 0;
+  auto operator<=>(const Candidate&) const = default;
+};
 
 /// Which node of the file each found one is: hosts by name; switches by name where a record told it, else by
 /// most of their NICs, addresses and switches that are known already.
@@ -138,13 +144,6 @@ class Matching {
           shared_[u.value()][d.value()] += std::min(one, other);
   }
 
-  struct Candidate {
-    bool is_clear = false;   // no other is as like
-    Tier tier = Tier::host;  // where none is clear, from the top: a core tells the spines of every pod apart
-    int likeness = 0;
-    auto operator<=>(const Candidate&) const = default;
-  };
-
   std::optional<std::pair<NodeId, NodeId>> likest() const {
     std::optional<std::pair<NodeId, NodeId>> next;
     Candidate best;
@@ -216,176 +215,185 @@ std::vector<int> classes_of(const Fabric& design, const Matching& matching) {
   return classes;
 }
 
-class Comparison {
- public:
-  Comparison(const Fabric& found, const AddressBook& addresses, const files::FabricFile& file)
-      : found_(found),
-        addresses_(addresses),
-        design_(file.fabric),
-        matching_(found, addresses, file),
-        class_(classes_of(design_, matching_)) {
-    for (std::uint32_t n = 0; n < design_.node_count(); ++n) members_[class_[n]].push_back(NodeId(n));
+using Pair = std::pair<NodeId, NodeId>;
+
+/// Both sides, and which of their nodes are one.
+struct Sides {
+  Sides(const Fabric& found_fabric, const AddressBook& book, const files::FabricFile& file)
+      : found(found_fabric),
+        addresses(book),
+        design(file.fabric),
+        matching(found_fabric, book, file),
+        class_of(classes_of(design, matching)) {
+    for (std::uint32_t n = 0; n < design.node_count(); ++n) members[class_of[n]].push_back(NodeId(n));
   }
 
-  std::vector<std::string> run() && {
-    report_missing_nodes();
-    report_new_nodes();
-    for (std::uint32_t p = 0; p < found_.port_count(); ++p) compare_port(PortId(p));
-    compare_pairs();
-    return std::move(said_);
-  }
-
- private:
-  using Pair = std::pair<NodeId, NodeId>;
-
-  const std::vector<NodeId>& alike(NodeId design) const { return members_.at(class_[design.value()]); }
-  std::string label(NodeId design) const {
+  const std::vector<NodeId>& alike(NodeId node) const { return members.at(class_of[node.value()]); }
+  std::string label(NodeId node) const {
     std::vector<std::string> names;
-    for (const NodeId one : alike(design)) names.push_back(design_.name_of(one));
+    for (const NodeId one : alike(node)) names.push_back(design.name_of(one));
     return names.size() == 1 ? names.front() : some_of(1, names);
   }
+  /// Of the file, as cables are called.
   std::string name_of(Pair pair) const {
-    if (design_.is_host(pair.second)) std::swap(pair.first, pair.second);  // as cables are called
-    return fmt::format("{}--{}", design_.name_of(pair.first), design_.name_of(pair.second));
-  }
-  /// `missing` of all that are alike: each by name where all are.
-  void report_missing(const std::vector<std::string>& missing, const std::vector<std::string>& all) {
-    if (missing.size() < all.size())
-      said_.push_back(some_of(missing.size(), all) + ": in the file, and not found");
-    else
-      for (const auto& name : missing) said_.push_back(name + ": in the file, and not found");
+    if (design.is_host(pair.second)) std::swap(pair.first, pair.second);
+    return fmt::format("{}--{}", design.name_of(pair.first), design.name_of(pair.second));
   }
 
-  void report_missing_nodes() {
-    for (const auto& [which, nodes] : members_) {
-      std::vector<std::string> missing, all;
-      for (const NodeId node : nodes) {
-        if (design_.channels_from(node).empty()) continue;
-        all.push_back(design_.name_of(node));
-        if (!matching_.was_found(node)) missing.push_back(all.back());
-      }
-      if (!missing.empty()) report_missing(missing, all);
-    }
-  }
-
-  void report_new_nodes() {
-    for (std::uint32_t n = 0; n < found_.node_count(); ++n) {
-      if (matching_.design_node(NodeId(n))) continue;
-      const std::string what =
-          matching_.is_named(NodeId(n)) ? found_.name_of(NodeId(n)) : "a switch beside " + beside(NodeId(n));
-      said_.push_back(what + ": found, and not in the file");
-    }
-  }
-  /// Its hosts, else its switches, as the file calls them.
-  std::string beside(NodeId found) const {
-    std::set<std::string> hosts, switches;
-    for (const ChannelId channel : found_.channels_from(found)) {
-      const NodeId far = found_.target_node(channel);
-      const auto same = matching_.design_node(far);
-      if (found_.is_host(far) || same)
-        (found_.is_host(far) ? hosts : switches).insert(same ? label(*same) : found_.name_of(far));
-    }
-    const auto& names = hosts.empty() ? switches : hosts;
-    return listed(names, std::identity());
-  }
-
-  void compare_port(PortId port) {
-    const auto same = matching_.design_port(port);
-    const auto far = far_port(found_, port);
-    const auto node = far ? matching_.design_node(found_.port(*far).node) : std::nullopt;
-    if (!same || !node || alike(*node).size() > 1) return;
-    const auto should = far_port(design_, *same);
-    const bool same_node = should && design_.port(*should).node == *node;
-    if (same_node && !other_port(port, *far, *should)) return;
-    const auto address = addresses_.address_of(port);
-    const auto to = same_node ? port_label(*far, *node) : design_.name_of(*node);
-    const auto expected = should ? design_.name_of(*should) : "nothing";
-    said_.push_back(fmt::format("{}{} is cabled to {}; the file says to {}", design_.name_of(*same),
-                                address ? fmt::format(" ({})", to_string(*address)) : "", to, expected));
-    told_.insert(std::minmax(design_.port(*same).node, *node));
-    if (should) told_.insert(std::minmax(design_.port(*same).node, design_.port(*should).node));
-  }
-  /// Of the right node, another one than the file's: by its name, or both ends by their addresses.
-  bool other_port(PortId near, PortId far, PortId should) const {
-    const auto& name = found_.port(far).name;
-    if (!name.empty() && !design_.port(should).name.empty()) return name != design_.port(should).name;
-    const auto same = matching_.by_address(far);
-    return matching_.by_address(near) && same && *same != should;
-  }
-  std::string port_label(PortId found, NodeId node) const {
-    if (const auto& name = found_.port(found).name; !name.empty())
-      return fmt::format("{}/{}", design_.name_of(node), name);
-    const auto same = matching_.by_address(found);
-    return same ? design_.name_of(*same) : design_.name_of(node);
-  }
-
-  struct Count {
-    int found = 0;
-    int design = 0;
-    bool may_be_more = false;  // parallel cables of which traces see one
-  };
-
-  std::map<Pair, Count> counts() const {
-    std::map<Pair, Count> pairs;
-    for (const Link& link : found_.links()) {
-      const auto a = matching_.design_node(found_.port(link.a).node);
-      const auto b = matching_.design_node(found_.port(link.b).node);
-      if (!a || !b) continue;
-      Count& count = pairs[std::minmax(*a, *b)];
-      ++count.found;
-      for (const PortId end : {link.a, link.b})
-        if (matching_.is_traced() && found_.port(end).name.empty() && !addresses_.address_of(end))
-          count.may_be_more = true;
-    }
-    for (const Link& link : design_.links()) ++pairs[pair_of(link)].design;
-    return pairs;
-  }
-  Pair pair_of(const Link& link) const {
-    return std::minmax(design_.port(link.a).node, design_.port(link.b).node);
-  }
-
-  /// What no port told already.
-  void compare_pairs() {
-    std::map<std::pair<int, int>, std::vector<std::string>> missing, all;
-    for (const auto& [pair, count] : counts()) {
-      const std::pair<int, int> kind = std::minmax(class_[pair.first.value()], class_[pair.second.value()]);
-      if (count.design > 0) all[kind].push_back(name_of(pair));
-      if (!matching_.was_found(pair.first) || !matching_.was_found(pair.second) || told_.contains(pair) ||
-          count.found == count.design)
-        continue;
-      if (count.found == 0)
-        missing[kind].push_back(name_of(pair));
-      else if (count.found > count.design || !count.may_be_more)
-        report_count(pair, count);
-    }
-    for (const auto& [kind, names] : missing) report_missing(names, all[kind]);
-  }
-  void report_count(Pair pair, const Count& count) {
-    const bool is_clear = alike(pair.first).size() == 1 && alike(pair.second).size() == 1;
-    const auto name =
-        is_clear ? name_of(pair) : fmt::format("between {} and {}", label(pair.first), label(pair.second));
-    if (count.design == 0)
-      said_.push_back(name + ": found, and not in the file");
-    else
-      said_.push_back(fmt::format("{}: {} {} found, {} in the file", name, count.found,
-                                  count.found == 1 ? "cable" : "cables", count.design));
-  }
-
-  const Fabric& found_;
-  const AddressBook& addresses_;
-  const Fabric& design_;
-  const Matching matching_;
-  const std::vector<int> class_;  // by the file's node
-  std::map<int, std::vector<NodeId>> members_;
-  std::set<Pair> told_;
-  std::vector<std::string> said_;
+  const Fabric& found;
+  const AddressBook& addresses;
+  const Fabric& design;
+  const Matching matching;
+  const std::vector<int> class_of;  // by the file's node
+  std::map<int, std::vector<NodeId>> members;
 };
+
+/// `missing` of all that are alike: each by name where all are.
+void say_missing(std::vector<std::string>& said, const std::vector<std::string>& missing,
+                 const std::vector<std::string>& all) {
+  if (missing.size() < all.size())
+    said.push_back(some_of(missing.size(), all) + ": in the file, and not found");
+  else
+    for (const auto& name : missing) said.push_back(name + ": in the file, and not found");
+}
+
+void say_missing_nodes(std::vector<std::string>& said, const Sides& sides) {
+  for (const auto& [kind, nodes] : sides.members) {
+    std::vector<std::string> missing, all;
+    for (const NodeId node : nodes) {
+      if (sides.design.channels_from(node).empty()) continue;
+      all.push_back(sides.design.name_of(node));
+      if (!sides.matching.was_found(node)) missing.push_back(all.back());
+    }
+    if (!missing.empty()) say_missing(said, missing, all);
+  }
+}
+
+/// What is beside a node that was found: hosts, else switches, as the file calls them.
+std::string beside(const Sides& sides, NodeId node) {
+  const Fabric& found = sides.found;
+  std::set<std::string> hosts, switches;
+  for (const ChannelId channel : found.channels_from(node)) {
+    const NodeId far = found.target_node(channel);
+    const auto same = sides.matching.design_node(far);
+    if (found.is_host(far) || same)
+      (found.is_host(far) ? hosts : switches).insert(same ? sides.label(*same) : found.name_of(far));
+  }
+  return listed(hosts.empty() ? switches : hosts, std::identity());
+}
+
+void say_new_nodes(std::vector<std::string>& said, const Sides& sides) {
+  for (std::uint32_t n = 0; n < sides.found.node_count(); ++n) {
+    const NodeId node(n);
+    if (sides.matching.design_node(node)) continue;
+    const bool is_named = sides.matching.is_named(node);
+    const auto what = is_named ? sides.found.name_of(node) : "a switch beside " + beside(sides, node);
+    said.push_back(what + ": found, and not in the file");
+  }
+}
+
+/// Of the right node, another port than the file's: by its name, or both ends by their addresses.
+bool is_other_port(const Sides& sides, PortId near, PortId far, PortId should) {
+  const auto& name = sides.found.port(far).name;
+  if (!name.empty() && !sides.design.port(should).name.empty()) return name != sides.design.port(should).name;
+  const auto same = sides.matching.by_address(far);
+  return sides.matching.by_address(near) && same && *same != should;
+}
+
+std::string port_label(const Sides& sides, PortId found, NodeId node) {
+  if (const auto& name = sides.found.port(found).name; !name.empty())
+    return fmt::format("{}/{}", sides.design.name_of(node), name);
+  const auto same = sides.matching.by_address(found);
+  return same ? sides.design.name_of(*same) : sides.design.name_of(node);
+}
+
+/// Cables that lead elsewhere. Returns the pairs of the file's nodes of which that tells all.
+std::set<Pair> say_moved_cables(std::vector<std::string>& said, const Sides& sides) {
+  const Fabric& design = sides.design;
+  std::set<Pair> told;
+  for (std::uint32_t p = 0; p < sides.found.port_count(); ++p) {
+    const PortId port(p);
+    const auto same = sides.matching.design_port(port);
+    const auto far = far_port(sides.found, port);
+    const auto node = far ? sides.matching.design_node(sides.found.port(*far).node) : std::nullopt;
+    if (!same || !node || sides.alike(*node).size() > 1) continue;
+    const auto should = far_port(design, *same);
+    const bool same_node = should && design.port(*should).node == *node;
+    if (same_node && !is_other_port(sides, port, *far, *should)) continue;
+    const auto address = sides.addresses.address_of(port);
+    const auto to = same_node ? port_label(sides, *far, *node) : design.name_of(*node);
+    const auto expected = should ? design.name_of(*should) : "nothing";
+    said.push_back(fmt::format("{}{} is cabled to {}; the file says to {}", design.name_of(*same),
+                               address ? fmt::format(" ({})", to_string(*address)) : "", to, expected));
+    told.insert(std::minmax(design.port(*same).node, *node));
+    if (should) told.insert(std::minmax(design.port(*same).node, design.port(*should).node));
+  }
+  return told;
+}
+
+/// Cables between two of the file's nodes.
+struct Count {
+  int found = 0;
+  int design = 0;
+  bool may_be_more = false;  // parallel cables of which traces see one
+};
+
+std::map<Pair, Count> count_cables(const Sides& sides) {
+  const Fabric &found = sides.found, &design = sides.design;
+  std::map<Pair, Count> pairs;
+  for (const Link& link : found.links()) {
+    const auto a = sides.matching.design_node(found.port(link.a).node);
+    const auto b = sides.matching.design_node(found.port(link.b).node);
+    if (!a || !b) continue;
+    Count& count = pairs[std::minmax(*a, *b)];
+    ++count.found;
+    for (const PortId end : {link.a, link.b})
+      if (sides.matching.is_traced() && found.port(end).name.empty() && !sides.addresses.address_of(end))
+        count.may_be_more = true;
+  }
+  for (const Link& link : design.links())
+    ++pairs[std::minmax(design.port(link.a).node, design.port(link.b).node)].design;
+  return pairs;
+}
+
+std::string count_text(const Sides& sides, const Pair& pair, const Count& count) {
+  const auto& [a, b] = pair;
+  const bool is_clear = sides.alike(a).size() == 1 && sides.alike(b).size() == 1;
+  const auto name =
+      is_clear ? sides.name_of(pair) : fmt::format("between {} and {}", sides.label(a), sides.label(b));
+  if (count.design == 0) return name + ": found, and not in the file";
+  return fmt::format("{}: {} {} found, {} in the file", name, count.found,
+                     count.found == 1 ? "cable" : "cables", count.design);
+}
+
+/// Pairs that are not `told` yet.
+void say_counts(std::vector<std::string>& said, const Sides& sides, const std::set<Pair>& told) {
+  std::map<std::pair<int, int>, std::vector<std::string>> missing, all;
+  for (const auto& [pair, count] : count_cables(sides)) {
+    const std::pair<int, int> kind =
+        std::minmax(sides.class_of[pair.first.value()], sides.class_of[pair.second.value()]);
+    if (count.design > 0) all[kind].push_back(sides.name_of(pair));
+    if (!sides.matching.was_found(pair.first) || !sides.matching.was_found(pair.second) ||
+        told.contains(pair) || count.found == count.design)
+      continue;
+    if (count.found == 0)
+      missing[kind].push_back(sides.name_of(pair));
+    else if (count.found > count.design || !count.may_be_more)
+      said.push_back(count_text(sides, pair, count));
+  }
+  for (const auto& [kind, names] : missing) say_missing(said, names, all[kind]);
+}
 
 }  // namespace
 
 std::vector<std::string> differences_from_file(const Fabric& found, const AddressBook& addresses,
                                                const files::FabricFile& design) {
-  return Comparison(found, addresses, design).run();
+  const Sides sides(found, addresses, design);
+  std::vector<std::string> said;
+  say_missing_nodes(said, sides);
+  say_new_nodes(said, sides);
+  say_counts(said, sides, say_moved_cables(said, sides));
+  return said;
 }
 
 }  // namespace weft::discover
