@@ -13,6 +13,48 @@ namespace weft::discover {
 /// More nodes than a subnet has LIDs for: whoever shows more makes them up.
 inline constexpr std::size_t kMaxNodes = 0xC000;
 
+/// The nodes that a scan met, by indices in the order in which it met them, and the cables between them.
+class MetNodes {
+ public:
+  struct Met {
+    IbSubnetNode node;
+    mad::NodeInfo info;
+    mad::DirectedRoute route;
+    std::uint16_t table_top = 0;
+  };
+
+  std::size_t size() const { return nodes_.size(); }
+  Met& operator[](std::uint32_t index) { return nodes_[index]; }
+  const Met& operator[](std::uint32_t index) const { return nodes_[index]; }
+  std::optional<std::uint32_t> find(Guid guid) const;
+  /// "0x2 'leaf1'".
+  std::string name_of(std::uint32_t index) const;
+
+  /// Not met before. Returns its index.
+  std::uint32_t add(const mad::NodeInfo& info, const mad::DirectedRoute& route);
+  /// A cable. False: one of the ports has another one.
+  bool join(std::uint32_t near, std::uint8_t near_port, std::uint32_t far, std::uint8_t far_port);
+  /// The other end of the port's cable; null: it is not known.
+  const IbSubnetPort* peer_of(const IbSubnetNode& node, std::uint8_t number) const;
+  /// The ends of a cable train together (IBTA vol. 1, 5.6): what one said holds at the end that was not
+  /// asked.
+  void complete_from_peers();
+  /// The first of them is our own.
+  SubnetDiscovery discovery() &&;
+
+ private:
+  std::vector<Met> nodes_;
+  std::unordered_map<Guid, std::uint32_t> index_;
+};
+
+/// What a scan asks of a node, or of what is behind one of its ports.
+struct ScanQuestion {
+  enum class Kind : std::uint8_t { explore, description, switch_info, port_info, vendor_speed };
+  Kind kind = Kind::explore;
+  std::uint8_t port = 0;
+  std::uint32_t node = 0;  // index; kNobody: our own port's first question
+};
+
 class SubnetScan : public mad::MadDialogue {
  public:
   explicit SubnetScan(std::size_t most_nodes = kMaxNodes);
@@ -23,27 +65,13 @@ class SubnetScan : public mad::MadDialogue {
   Result<SubnetDiscovery> result() &&;
 
  private:
-  enum class Kind : std::uint8_t { explore, description, switch_info, port_info, vendor_speed };
-  struct Tag {
-    Kind kind = Kind::explore;
-    std::uint8_t port = 0;
-    std::uint32_t node = 0;  // index; kNobody: our own port's first question
-  };
-  struct Known {
-    IbSubnetNode node;
-    mad::NodeInfo info;
-    mad::DirectedRoute route;
-    std::uint16_t table_top = 0;
-  };
+  using Kind = ScanQuestion::Kind;
+  using Tag = ScanQuestion;
 
-  mad::MadQuestion question_of(const Tag& tag) const;
   bool needless(const Tag& tag) const;
   void met(const Tag& from, const mad::NodeInfo& info);
-  void first_met(const mad::NodeInfo& info, const mad::DirectedRoute& route);
-  void join(std::uint32_t near, std::uint8_t near_port, std::uint32_t far, std::uint8_t far_port);
+  void ask_about(std::uint32_t node);
   void take_port_info(const Tag& tag, const mad::PortInfo& info);
-  const IbSubnetPort* peer_of(const IbSubnetNode& node, std::uint8_t number) const;
-  void complete_from_peers();
   void unanswered(const Tag& tag, const mad::MadAnswer& answer);
   void note_unread(const Tag& tag);
   void take(const Tag& tag, ByteSpan data);
@@ -57,8 +85,7 @@ class SubnetScan : public mad::MadDialogue {
 
   std::size_t most_nodes_;
   bool full_ = false;  // most_nodes_ are known: no port is explored any more
-  std::vector<Known> known_;
-  std::unordered_map<Guid, std::uint32_t> index_;
+  MetNodes known_;
   std::deque<Tag> attributes_;
   std::deque<Tag> explorations_;
   std::deque<Tag> visits_;  // ports of switches

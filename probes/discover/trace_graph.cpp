@@ -79,12 +79,49 @@ class GraphBuilder {
   std::size_t changed_ = 0;
 };
 
+IpAddress with_last_byte(const IpAddress& address, std::uint8_t byte) {
+  auto bytes = address.bytes();
+  bytes[address.is_v6() ? 15 : 3] = byte;
+  return address.is_v6() ? IpAddress(bytes)
+                         : IpAddress(IpAddress::V4{bytes[0], bytes[1], bytes[2], bytes[3]});
+}
+
+std::uint8_t last_byte(const IpAddress& address) { return address.bytes()[address.is_v6() ? 15 : 3]; }
+
+/// The other address of a /31 (RFC 3021), or /127.
+IpAddress other_of_31(const IpAddress& address) { return with_last_byte(address, last_byte(address) ^ 1U); }
+
+/// The other address of a /30, or /126; none where this one would be its network's or for broadcasts.
+std::optional<IpAddress> other_of_30(const IpAddress& address) {
+  const std::uint8_t own = last_byte(address);
+  if ((own & 3U) == 1) return with_last_byte(address, static_cast<std::uint8_t>(own + 1));
+  if ((own & 3U) == 2) return with_last_byte(address, static_cast<std::uint8_t>(own - 1));
+  return std::nullopt;
+}
+
+std::optional<AddressIndex> index_of(const TraceGraph& graph, const IpAddress& address) {
+  const auto at = std::ranges::lower_bound(graph.addresses, address);
+  if (at == graph.addresses.end() || *at != address) return std::nullopt;
+  return static_cast<AddressIndex>(at - graph.addresses.begin());
+}
+
 }  // namespace
 
 TraceGraph graph_of(std::span<const TracedNic> nics, std::span<const Trace> traces) {
   GraphBuilder builder(nics, traces);
   for (const Trace& trace : traces) builder.add(trace);
   return std::move(builder).take();
+}
+
+std::optional<AddressIndex> sibling(const TraceGraph& graph, AddressIndex of,
+                                    const std::set<AddressIndex>& among) {
+  const IpAddress& own = graph.addresses[of];
+  const auto beside = index_of(graph, other_of_31(own));
+  if (beside) return among.contains(*beside) ? beside : std::nullopt;
+  const auto far = other_of_30(own);
+  if (!far || index_of(graph, other_of_31(*far))) return std::nullopt;
+  const auto index = index_of(graph, *far);
+  return index && among.contains(*index) ? index : std::nullopt;
 }
 
 }  // namespace weft::discover

@@ -28,8 +28,16 @@ struct TraceGraph {
   std::set<std::pair<std::uint32_t, std::uint32_t>> one_switch;  // NICs with one switch between them
   std::set<std::pair<AddressIndex, AddressIndex>> together;      // in one trace: two switches
   bool sprays = false;
+
+  /// A NIC that enters the fabric by several switches or ports.
+  bool is_bonded(std::uint32_t nic) const { return first[nic].size() > 1; }
 };
 
 TraceGraph graph_of(std::span<const TracedNic> nics, std::span<const Trace> traces);
+
+/// The other end of this one's subnet, where it is one of these. A /30 has no addresses beside its two: where
+/// one of them answered, the subnets are smaller.
+std::optional<AddressIndex> sibling(const TraceGraph& graph, AddressIndex of,
+                                    const std::set<AddressIndex>& among);
 
 }  // namespace weft::discover

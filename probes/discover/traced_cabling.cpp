@@ -11,89 +11,73 @@ namespace {
 constexpr unsigned kMaxLevels = 6;
 constexpr unsigned kNotPlaced = 0;
 
-IpAddress with_last_byte(const IpAddress& address, std::uint8_t byte) {
-  auto bytes = address.bytes();
-  bytes[address.is_v6() ? 15 : 3] = byte;
-  return address.is_v6() ? IpAddress(bytes)
-                         : IpAddress(IpAddress::V4{bytes[0], bytes[1], bytes[2], bytes[3]});
-}
-
-std::uint8_t last_byte(const IpAddress& address) { return address.bytes()[address.is_v6() ? 15 : 3]; }
-
-/// The other address of a /31 (RFC 3021), or /127.
-IpAddress other_of_31(const IpAddress& address) { return with_last_byte(address, last_byte(address) ^ 1U); }
-
-/// The other address of a /30, or /126; none where this one would be its network's or for broadcasts.
-std::optional<IpAddress> other_of_30(const IpAddress& address) {
-  const std::uint8_t own = last_byte(address);
-  if ((own & 3U) == 1) return with_last_byte(address, static_cast<std::uint8_t>(own + 1));
-  if ((own & 3U) == 2) return with_last_byte(address, static_cast<std::uint8_t>(own - 1));
-  return std::nullopt;
-}
-
-/// Joins the addresses that are one switch, level by level from the NICs.
-class SwitchFinder {
+/// Which addresses are one switch, and how far that is from the NICs.
+class PlacedSwitches {
  public:
-  SwitchFinder(const TraceGraph& graph, std::size_t nics)
-      : graph_(graph),
-        nics_(static_cast<std::uint32_t>(nics)),
-        sets_(graph.addresses.size() + nics),
-        level_(graph.addresses.size(), kNotPlaced),
-        lost_(graph.addresses.size(), false),
-        whole_(graph.addresses.size(), false) {}
-
-  void run() {
-    find_leaves();
-    if (graph_.sprays) return;
-    for (unsigned level = 1; level < kMaxLevels; ++level) find_above(level);
-    join_silent_leaves();
-  }
+  PlacedSwitches(std::size_t addresses, std::size_t nics)
+      : nics_(static_cast<std::uint32_t>(nics)),
+        sets_(addresses + nics),
+        level_(addresses, kNotPlaced),
+        lost_(addresses, false),
+        whole_(addresses, false) {}
 
   std::uint32_t address_count() const { return static_cast<std::uint32_t>(level_.size()); }
   std::uint32_t nic_count() const { return nics_; }
   bool is_placed(AddressIndex address) const { return level_[address] != kNotPlaced; }
   unsigned level(AddressIndex address) const { return level_[address]; }
+  /// Its switch answers from it whichever port a probe came in by.
   bool is_whole(AddressIndex address) const { return whole_[address]; }
+  /// Neither placed, nor given up.
+  bool is_open(AddressIndex address) const { return level_[address] == kNotPlaced && !lost_[address]; }
   std::uint32_t switch_of(AddressIndex address) { return sets_.root(address); }
   /// The switch that a NIC is at.
   std::uint32_t leaf_of(std::uint32_t nic) { return sets_.root(address_count() + nic); }
-  bool is_bonded(std::uint32_t nic) const { return graph_.first[nic].size() > 1; }
-  /// The other end of this one's subnet, where it is one of these. A /30 has no addresses beside its two:
-  /// where one of them answered, the subnets are smaller.
-  std::optional<AddressIndex> sibling(AddressIndex of, const std::set<AddressIndex>& among) const {
-    const IpAddress& own = graph_.addresses[of];
-    const auto beside = index_of(other_of_31(own));
-    if (beside) return among.contains(*beside) ? beside : std::nullopt;
-    const auto far = other_of_30(own);
-    if (!far || index_of(other_of_31(*far))) return std::nullopt;
-    const auto index = index_of(*far);
-    return index && among.contains(*index) ? index : std::nullopt;
+
+  void join(AddressIndex a, AddressIndex b) { sets_.join(a, b); }
+  void join_nic(AddressIndex address, std::uint32_t nic) { sets_.join(address, address_count() + nic); }
+  void join_nics(std::uint32_t a, std::uint32_t b) { sets_.join(address_count() + a, address_count() + b); }
+  void place(AddressIndex address, unsigned level, bool whole) {
+    level_[address] = level, whole_[address] = whole;
   }
-  std::optional<AddressIndex> index_of(const IpAddress& address) const {
-    const auto at = std::ranges::lower_bound(graph_.addresses, address);
-    if (at == graph_.addresses.end() || *at != address) return std::nullopt;
-    return static_cast<AddressIndex>(at - graph_.addresses.begin());
+  void lose(AddressIndex address) { level_[address] = kNotPlaced, lost_[address] = true; }
+
+ private:
+  std::uint32_t nics_;
+  DisjointSets sets_;  // of the addresses, then of the NICs, each of which stands for the switch it is at
+  std::vector<unsigned> level_;
+  std::vector<bool> lost_;
+  std::vector<bool> whole_;
+};
+
+/// Joins the addresses that are one switch, level by level from the NICs.
+class SwitchFinder {
+ public:
+  SwitchFinder(const TraceGraph& graph, std::size_t nics)
+      : graph_(graph), placed_(graph.addresses.size(), nics) {}
+
+  PlacedSwitches run() && {
+    find_leaves();
+    if (!graph_.sprays) {
+      for (unsigned level = 1; level < kMaxLevels; ++level) find_above(level);
+      join_silent_leaves();
+    }
+    return std::move(placed_);
   }
 
  private:
   using Switches = std::set<std::uint32_t>;  // by root
 
   void find_leaves() {
-    for (std::uint32_t nic = 0; nic < nics_; ++nic) {
-      if (is_bonded(nic)) continue;
-      for (const AddressIndex hop : graph_.first[nic]) sets_.join(hop, address_count() + nic);
-      for (const AddressIndex hop : graph_.last[nic]) sets_.join(hop, address_count() + nic);
+    for (std::uint32_t nic = 0; nic < placed_.nic_count(); ++nic) {
+      if (graph_.is_bonded(nic)) continue;
+      for (const auto* hops : {&graph_.first[nic], &graph_.last[nic]})
+        for (const AddressIndex leaf : *hops) {
+          placed_.join_nic(leaf, nic);
+          placed_.place(leaf, 1, graph_.at_first_hop[leaf] && graph_.at_later_hop[leaf]);
+        }
     }
     for (const auto& [a, b] : graph_.one_switch)
-      if (!is_bonded(a) && !is_bonded(b)) sets_.join(address_count() + a, address_count() + b);
-    std::vector<AddressIndex> leaves;
-    for (std::uint32_t nic = 0; nic < nics_; ++nic)
-      for (const auto* hops : {&graph_.first[nic], &graph_.last[nic]})
-        if (!is_bonded(nic)) leaves.insert(leaves.end(), hops->begin(), hops->end());
-    for (const AddressIndex leaf : leaves) {
-      level_[leaf] = 1;
-      whole_[leaf] = graph_.at_first_hop[leaf] && graph_.at_later_hop[leaf];
-    }
+      if (!graph_.is_bonded(a) && !graph_.is_bonded(b)) placed_.join_nics(a, b);
     drop_contradictions(1);
   }
 
@@ -101,23 +85,19 @@ class SwitchFinder {
   void drop_contradictions(unsigned level) {
     Switches bad;
     for (const auto& [a, b] : graph_.together)
-      if (level_[a] == level && level_[b] == level && sets_.root(a) == sets_.root(b))
-        bad.insert(sets_.root(a));
-    for (AddressIndex a = 0; a < address_count(); ++a)
-      if (level_[a] == level && bad.contains(sets_.root(a))) lose(a);
+      if (placed_.level(a) == level && placed_.level(b) == level &&
+          placed_.switch_of(a) == placed_.switch_of(b))
+        bad.insert(placed_.switch_of(a));
+    for (AddressIndex a = 0; a < placed_.address_count(); ++a)
+      if (placed_.level(a) == level && bad.contains(placed_.switch_of(a))) placed_.lose(a);
   }
-  void lose(AddressIndex address) {
-    level_[address] = kNotPlaced;
-    lost_[address] = true;
-  }
-  bool is_open(AddressIndex address) const { return level_[address] == kNotPlaced && !lost_[address]; }
 
   struct Class {
     std::vector<AddressIndex> members;
     Switches entered_from;  // below
     Switches enters;        // below
-    bool settled()
-        const {  // it is entered from where it leads to: both ways through it were seen as one switch
+    /// It is entered from where it leads to: both ways through it were seen as one switch.
+    bool settled() const {
       return std::ranges::any_of(enters, [&](std::uint32_t below) { return entered_from.contains(below); });
     }
   };
@@ -125,45 +105,43 @@ class SwitchFinder {
   std::map<std::uint32_t, Class> classes_above(unsigned level) {
     std::map<std::uint32_t, Class> classes;
     std::set<AddressIndex> members;
-    for (AddressIndex here = 0; here < address_count(); ++here)
+    for (AddressIndex here = 0; here < placed_.address_count(); ++here)
       for (const auto& [from, count] : graph_.before[here]) {
-        if (level_[here] == level && is_open(from)) {
+        if (placed_.level(here) == level && placed_.is_open(from)) {
           members.insert(from);
-          classes[sets_.root(from)].enters.insert(sets_.root(here));
+          classes[placed_.switch_of(from)].enters.insert(placed_.switch_of(here));
         }
-        if (level_[from] == level && is_open(here)) {
+        if (placed_.level(from) == level && placed_.is_open(here)) {
           members.insert(here);
-          classes[sets_.root(here)].entered_from.insert(sets_.root(from));
+          classes[placed_.switch_of(here)].entered_from.insert(placed_.switch_of(from));
         }
       }
     if (level == 1)
-      for (AddressIndex here = 0; here < address_count(); ++here)
+      for (AddressIndex here = 0; here < placed_.address_count(); ++here)
         for (const std::uint32_t nic : graph_.behind_silent_first[here])
-          if (is_open(here) && graph_.first[nic].empty()) {
+          if (placed_.is_open(here) && graph_.first[nic].empty()) {
             members.insert(here);
-            classes[sets_.root(here)].entered_from.insert(leaf_of(nic));
+            classes[placed_.switch_of(here)].entered_from.insert(placed_.leaf_of(nic));
           }
-    for (const AddressIndex member : members) classes[sets_.root(member)].members.push_back(member);
+    for (const AddressIndex member : members) classes[placed_.switch_of(member)].members.push_back(member);
     return classes;
   }
 
   void find_above(unsigned level) {
-    for (AddressIndex port = 0; port < address_count(); ++port) {
-      if (level_[port] != level || whole_[port]) continue;
+    for (AddressIndex port = 0; port < placed_.address_count(); ++port) {
+      if (placed_.level(port) != level || placed_.is_whole(port)) continue;
       std::optional<AddressIndex> first;  // what enters one port is one switch
       for (const auto& [from, count] : graph_.before[port])
-        if (is_open(from)) sets_.join(from, first.value_or(from)), first = first.value_or(from);
+        if (placed_.is_open(from)) placed_.join(from, first.value_or(from)), first = first.value_or(from);
     }
     for (const auto& [root, found] : classes_above(level))
       if (!found.settled()) join_by_numbering(found, level);
     for (const auto& [root, found] : classes_above(level))
       for (const AddressIndex member : found.members) {
-        if (found.settled()) {
-          level_[member] = level + 1;
-          whole_[member] = comes_from_several(member, level);
-        } else {
-          lose(member);
-        }
+        if (found.settled())
+          placed_.place(member, level + 1, comes_from_several(member, level));
+        else
+          placed_.lose(member);
       }
     drop_contradictions(level + 1);
   }
@@ -174,8 +152,8 @@ class SwitchFinder {
     Switches below;
     Switches elsewhere;
     for (const auto& [before, count] : graph_.before[address])
-      (level_[before] == level ? below : elsewhere).insert(sets_.root(before));
-    elsewhere.erase(sets_.root(address));
+      (placed_.level(before) == level ? below : elsewhere).insert(placed_.switch_of(before));
+    elsewhere.erase(placed_.switch_of(address));
     std::erase_if(elsewhere, [&](std::uint32_t root) { return below.contains(root); });
     const bool from_silent =
         level == 1 && std::ranges::any_of(graph_.behind_silent_first[address], [&](std::uint32_t nic) {
@@ -189,43 +167,52 @@ class SwitchFinder {
   void join_by_numbering(const Class& found, unsigned level) {
     for (const AddressIndex member : found.members) {
       std::set<AddressIndex> below;
-      for (AddressIndex port = 0; port < address_count(); ++port)
-        if (level_[port] == level && !whole_[port] && found.entered_from.contains(sets_.root(port)))
+      for (AddressIndex port = 0; port < placed_.address_count(); ++port)
+        if (placed_.level(port) == level && !placed_.is_whole(port) &&
+            found.entered_from.contains(placed_.switch_of(port)))
           below.insert(port);
-      if (const auto port = sibling(member, below))
+      if (const auto port = sibling(graph_, member, below))
         for (const auto& [from, count] : graph_.before[*port])
-          if (is_open(from)) sets_.join(from, member);
+          if (placed_.is_open(from)) placed_.join(from, member);
     }
   }
 
   /// NICs behind leaves that never answer enter one port: they are at one leaf.
   void join_silent_leaves() {
     std::map<std::uint32_t, std::size_t> sizes;
-    for (AddressIndex a = 0; a < address_count(); ++a)
-      if (is_placed(a)) ++sizes[sets_.root(a)];
-    for (AddressIndex port = 0; port < address_count(); ++port) {
-      if (level_[port] != 2 || whole_[port] || sizes[sets_.root(port)] < 2) continue;
+    for (AddressIndex a = 0; a < placed_.address_count(); ++a)
+      if (placed_.is_placed(a)) ++sizes[placed_.switch_of(a)];
+    for (AddressIndex port = 0; port < placed_.address_count(); ++port) {
+      if (placed_.level(port) != 2 || placed_.is_whole(port) || sizes[placed_.switch_of(port)] < 2) continue;
       std::optional<std::uint32_t> first;
       for (const std::uint32_t nic : graph_.behind_silent_first[port]) {
         if (!graph_.first[nic].empty()) continue;
-        sets_.join(leaf_of(nic), leaf_of(first.value_or(nic)));
+        placed_.join_nics(nic, first.value_or(nic));
         first = first.value_or(nic);
       }
     }
   }
 
   const TraceGraph& graph_;
-  std::uint32_t nics_;
-  DisjointSets sets_;  // of the addresses, then of the NICs, each of which stands for the switch it is at
-  std::vector<unsigned> level_;
-  std::vector<bool> lost_;
-  std::vector<bool> whole_;
+  PlacedSwitches placed_;
 };
+
+/// Whether anything told of the switch that a NIC is at.
+bool has_leaf(const TraceGraph& graph, const PlacedSwitches& switches, std::uint32_t nic) {
+  if (graph.is_bonded(nic)) return false;
+  const auto pair = [&](const auto& both) { return both.first == nic || both.second == nic; };
+  const auto placed = [&](AddressIndex a) { return switches.is_placed(a); };
+  const auto silent = [&](const auto& nics) { return nics.contains(nic); };
+  return std::ranges::any_of(graph.first[nic], placed) || std::ranges::any_of(graph.last[nic], placed) ||
+         (graph.first[nic].empty() && graph.last[nic].empty() &&
+          (std::ranges::any_of(graph.one_switch, pair) ||
+           std::ranges::any_of(graph.behind_silent_first, silent)));
+}
 
 /// Cables and gaps between the switches that were found.
 class CableFinder {
  public:
-  CableFinder(const TraceGraph& graph, SwitchFinder& found) : graph_(graph), found_(found) {}
+  CableFinder(const TraceGraph& graph, PlacedSwitches& found) : graph_(graph), found_(found) {}
 
   TracedCabling run() && {
     number_switches();
@@ -245,7 +232,7 @@ class CableFinder {
   void number_switches() {
     std::map<std::uint32_t, TracedSwitch> by_root;
     for (std::uint32_t nic = 0; nic < found_.nic_count(); ++nic)
-      if (has_leaf(nic)) by_root[found_.leaf_of(nic)];
+      if (has_leaf(graph_, found_, nic)) by_root[found_.leaf_of(nic)];
     for (AddressIndex a = 0; a < found_.address_count(); ++a) {
       if (!found_.is_placed(a)) continue;
       TracedSwitch& at = by_root[found_.switch_of(a)];
@@ -255,7 +242,7 @@ class CableFinder {
     }
     std::map<std::uint32_t, std::uint32_t> first_nic;
     for (std::uint32_t nic = found_.nic_count(); nic-- > 0;)
-      if (has_leaf(nic)) first_nic[found_.leaf_of(nic)] = nic;
+      if (has_leaf(graph_, found_, nic)) first_nic[found_.leaf_of(nic)] = nic;
     std::vector<std::uint32_t> order;
     for (const auto& [root, at] : by_root) order.push_back(root);
     const auto key = [&](std::uint32_t root) {
@@ -270,25 +257,13 @@ class CableFinder {
     }
   }
 
-  /// Whether anything told of the switch that a NIC is at.
-  bool has_leaf(std::uint32_t nic) const {
-    if (found_.is_bonded(nic)) return false;
-    const auto pair = [&](const auto& both) { return both.first == nic || both.second == nic; };
-    const auto placed = [&](AddressIndex a) { return found_.is_placed(a); };
-    const auto silent = [&](const auto& nics) { return nics.contains(nic); };
-    return std::ranges::any_of(graph_.first[nic], placed) || std::ranges::any_of(graph_.last[nic], placed) ||
-           (graph_.first[nic].empty() && graph_.last[nic].empty() &&
-            (std::ranges::any_of(graph_.one_switch, pair) ||
-             std::ranges::any_of(graph_.behind_silent_first, silent)));
-  }
-
   void add_nic_cables() {
     std::map<AddressIndex, std::uint32_t> entered;
     for (const auto& hops : graph_.first)
       for (const AddressIndex hop : hops) ++entered[hop];
     for (std::uint32_t nic = 0; nic < found_.nic_count(); ++nic) {
-      if (!has_leaf(nic)) {
-        result_.gaps.push_back({found_.is_bonded(nic) ? GapKind::several_first_hops : GapKind::untraced_nic,
+      if (!has_leaf(graph_, found_, nic)) {
+        result_.gaps.push_back({graph_.is_bonded(nic) ? GapKind::several_first_hops : GapKind::untraced_nic,
                                 std::nullopt,
                                 {nic}});
         continue;
@@ -311,7 +286,8 @@ class CableFinder {
       for (const auto& [from, count] : graph_.before[port])
         if (found_.is_placed(from)) note(index_.at(found_.switch_of(from)), port);
       for (const std::uint32_t nic : graph_.behind_silent_first[port])
-        if (graph_.first[nic].empty() && has_leaf(nic)) note(index_.at(found_.leaf_of(nic)), port);
+        if (graph_.first[nic].empty() && has_leaf(graph_, found_, nic))
+          note(index_.at(found_.leaf_of(nic)), port);
     }
     for (const auto& [ends, there] : entries) {
       const auto back = entries.find({ends.second, ends.first});
@@ -339,7 +315,7 @@ class CableFinder {
       if (port) left_b.insert(*port);
     if (left_a.size() == 1 && left_b.size() == 1) return add(a, *left_a.begin(), b, *left_b.begin());
     for (auto at = left_a.begin(); at != left_a.end();) {
-      const auto far = found_.sibling(*at, left_b);
+      const auto far = sibling(graph_, *at, left_b);
       if (far) {
         add(a, *at, b, *far);
         left_b.erase(*far);
@@ -374,13 +350,13 @@ class CableFinder {
       if (!at.addresses.empty()) continue;
       TracedGap gap{GapKind::silent_switch, s};
       for (std::uint32_t nic = 0; nic < found_.nic_count(); ++nic)
-        if (has_leaf(nic) && index_.at(found_.leaf_of(nic)) == s) gap.nics.push_back(nic);
+        if (has_leaf(graph_, found_, nic) && index_.at(found_.leaf_of(nic)) == s) gap.nics.push_back(nic);
       result_.gaps.push_back(std::move(gap));
     }
   }
 
   const TraceGraph& graph_;
-  SwitchFinder& found_;
+  PlacedSwitches& found_;
   std::map<std::uint32_t, std::uint32_t> index_;  // of a switch, by its root
   TracedCabling result_;
 };
@@ -389,8 +365,7 @@ class CableFinder {
 
 TracedCabling cabling_of_traces(std::span<const TracedNic> nics, std::span<const Trace> traces) {
   const TraceGraph graph = graph_of(nics, traces);
-  SwitchFinder switches(graph, nics.size());
-  switches.run();
+  PlacedSwitches switches = SwitchFinder(graph, nics.size()).run();
   return CableFinder(graph, switches).run();
 }
 
