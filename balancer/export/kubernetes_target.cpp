@@ -45,15 +45,13 @@ Result<void> each_part(RestApi& api, const std::string& list, std::string_view w
               kMaxPages);
 }
 
-}  // namespace
-
-Result<void> KubernetesTarget::check_may(std::string_view verb, std::string_view resource,
-                                         std::string_view subresource, std::string_view group) {
+Result<void> check_may(RestApi& api, std::string_view verb, std::string_view resource,
+                       std::string_view subresource = {}, std::string_view group = {}) {
   const auto what = fmt::format("{}{}{}", resource, subresource.empty() ? "" : "/", subresource);
-  const auto said = api_->call({.method = "POST",
-                                .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                                .body = access_question(verb, resource, subresource, group),
-                                .content_type = "application/json"});
+  const auto said = api.call({.method = "POST",
+                              .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                              .body = access_question(verb, resource, subresource, group),
+                              .content_type = "application/json"});
   if (!said) return fail(said.error().kind, "nothing was changed: {}", said.error().message);
   WEFT_TRY(const auto answer, parse_access_answer(*said));
   if (answer.is_allowed) return {};
@@ -63,24 +61,43 @@ Result<void> KubernetesTarget::check_may(std::string_view verb, std::string_view
               verb, what, answer.reason.empty() ? "" : ": ", outside_text(answer.reason));
 }
 
-Result<void> KubernetesTarget::check_rights() {
-  WEFT_TRY_VOID(in_turn([&] { return check_may("patch", "nodes"); },
-                        [&] { return check_may("patch", "nodes", "status"); }));
-  if (keys_.driver.empty()) return {};
-  for (const char* verb : {"create", "patch", "delete"})
-    WEFT_TRY_VOID(check_may(verb, kDeviceRules, {}, kResourceGroup));
-  return {};
+Result<KubernetesNode> get_node(RestApi& api, const std::string& name) {
+  WEFT_TRY(const auto said, api.call({.path = path_of(name)}));
+  return parse_kubernetes_node(said, name);
 }
 
-std::string KubernetesTarget::by_hand(const Change& change) const {
-  const auto object = parse_kubernetes_object(change.object);
-  if (object && object->part == KubernetesObject::Part::device)
-    return device_line(keys_, *object, change, device_api_.value_or("v1alpha3"));
-  return kubectl_line(keys_, change);
+Result<std::map<std::string, KubernetesNode>> list_nodes(RestApi& api, const std::set<std::string>& names) {
+  std::map<std::string, KubernetesNode> nodes;
+  WEFT_TRY_VOID(each_part(api, "/api/v1/nodes", "nodes", [&](const std::string& said) -> Result<std::string> {
+    WEFT_TRY(auto part, parse_kubernetes_nodes(said));
+    for (KubernetesNode& node : part.nodes)
+      if (names.contains(node.name)) nodes.insert_or_assign(node.name, std::move(node));
+    return std::move(part.next);
+  }));
+  return nodes;
 }
 
-Result<std::string> KubernetesTarget::device_api() {
-  if (device_api_) return *device_api_;
+/// Those of them that there are.
+Result<std::map<std::string, KubernetesNode>> get_nodes(RestApi& api, const std::set<std::string>& names) {
+  std::map<std::string, KubernetesNode> nodes;
+  if (names.size() > kMaxByName) {
+    WEFT_TRY(nodes, list_nodes(api, names));
+  }
+  // Also of a list: what a part of it lacks would count as gone, and so would its marks.
+  for (const std::string& name : names) {
+    if (nodes.contains(name)) continue;
+    auto node = get_node(api, name);
+    if (!node && node.error().kind == ErrorKind::not_found) continue;
+    if (!node) return pass_on(node);
+    nodes.emplace(name, std::move(*node));
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Result<std::string> KubernetesDevices::version() {
+  if (version_) return *version_;
   const auto missing = [] {
     return fail(
         ErrorKind::not_supported,
@@ -89,34 +106,34 @@ Result<std::string> KubernetesTarget::device_api() {
         kResourceGroup);
   };
   const auto root = fmt::format("/apis/{}", kResourceGroup);
-  const auto group = api_->call({.path = root, .accepted = {404}});
+  const auto group = api_.call({.path = root, .accepted = {404}});
   if (!group) return pass_on(group);
   const auto versions = parse_api_versions(*group);
   if (!versions) return missing();  // a refusal, or a page of somebody else's
-  for (const std::string& version : *versions) {
-    WEFT_TRY(const auto list, api_->call({.path = fmt::format("{}/{}", root, version)}));
+  for (const std::string& each : *versions) {
+    WEFT_TRY(const auto list, api_.call({.path = fmt::format("{}/{}", root, each)}));
     WEFT_TRY(const bool has, has_device_rules(list));
-    if (has) return device_api_.emplace(version);
+    if (has) return version_.emplace(each);
   }
   return missing();
 }
 
-Result<DeviceRulesByName> KubernetesTarget::device_rules() {
-  WEFT_TRY(const auto version, device_api());
-  DeviceRulesByName rules;
-  const auto list = fmt::format("/apis/{}/{}/{}", kResourceGroup, version, kDeviceRules);
-  WEFT_TRY_VOID(each_part(*api_, list, kDeviceRules, [&](const std::string& said) -> Result<std::string> {
+Result<DeviceRulesByName> KubernetesDevices::rules() {
+  WEFT_TRY(const auto api_version, version());
+  DeviceRulesByName found;
+  const auto list = fmt::format("/apis/{}/{}/{}", kResourceGroup, api_version, kDeviceRules);
+  WEFT_TRY_VOID(each_part(api_, list, kDeviceRules, [&](const std::string& said) -> Result<std::string> {
     WEFT_TRY(auto part, parse_device_rules(said));
     for (DeviceRule& rule : part.rules) {
       auto name = rule.name;
-      rules.insert_or_assign(std::move(name), std::move(rule));
+      found.insert_or_assign(std::move(name), std::move(rule));
     }
     return std::move(part.next);
   }));
-  return rules;
+  return found;
 }
 
-Result<std::vector<Standing>> KubernetesTarget::read_devices(std::span<const std::string> objects) {
+Result<std::vector<Standing>> KubernetesDevices::read(std::span<const std::string> objects) {
   std::vector<Standing> standings;
   const std::set<std::string> asked(objects.begin(), objects.end());
   const auto is_device = [](const std::string& object) {
@@ -130,29 +147,28 @@ Result<std::vector<Standing>> KubernetesTarget::read_devices(std::span<const std
         standings.push_back({.object = object, .text = "--kube-dra is not given", .is_known = false});
     return standings;
   }
-  WEFT_TRY(rules_, device_rules());
-  const DeviceRulesByName& rules = *rules_;
+  WEFT_TRY(rules_, rules());
   for (const std::string& object : asked)
     if (is_device(object))
-      standings.push_back(device_standing(rules, *parse_kubernetes_object(object), keys_));
-  for (const std::string& object : marked_devices(rules, keys_))
+      standings.push_back(device_standing(*rules_, *parse_kubernetes_object(object), keys_));
+  for (const std::string& object : marked_devices(*rules_, keys_))
     if (!asked.contains(object))
-      standings.push_back(device_standing(rules, *parse_kubernetes_object(object), keys_));
+      standings.push_back(device_standing(*rules_, *parse_kubernetes_object(object), keys_));
   return standings;
 }
 
 /// Each call of a change names the version that it was made for.
-Result<void> KubernetesTarget::make_device(const Change& change) {
-  WEFT_TRY(const auto version, device_api());
+Result<void> KubernetesDevices::make(const Change& change) {
+  WEFT_TRY(const auto api_version, version());
   Result<void> last;
   for (int writers = 0; writers <= kMaxWriters; ++writers) {
     // As read last: where that is no longer so, the version that a call names says so.
     if (!rules_ || writers > 0) {
-      WEFT_TRY(rules_, device_rules());
+      WEFT_TRY(rules_, rules());
     }
-    WEFT_TRY(const auto call, device_call(*rules_, change, keys_, version));
+    WEFT_TRY(const auto call, device_call(*rules_, change, keys_, api_version));
     if (!call) return {};
-    const auto said = api_->call({call->method, call->path, call->body, call->content_type});
+    const auto said = api_.call({call->method, call->path, call->body, call->content_type});
     if (said || (call->method == "DELETE" && said.error().kind == ErrorKind::not_found)) {
       // Its version is another now: who changes it again meets a conflict, and reads it.
       if (const auto object = parse_kubernetes_object(change.object))
@@ -165,26 +181,24 @@ Result<void> KubernetesTarget::make_device(const Change& change) {
   return pass_on(last, fmt::format("{}: others keep changing it", change.object));
 }
 
-Result<KubernetesNode> KubernetesTarget::get(const std::string& name) {
-  WEFT_TRY(const auto said, api_->call({.path = path_of(name)}));
-  return parse_kubernetes_node(said, name);
+Result<void> KubernetesTarget::check_rights() {
+  WEFT_TRY_VOID(in_turn([&] { return check_may(*api_, "patch", "nodes"); },
+                        [&] { return check_may(*api_, "patch", "nodes", "status"); }));
+  if (keys_.driver.empty()) return {};
+  for (const char* verb : {"create", "patch", "delete"})
+    WEFT_TRY_VOID(check_may(*api_, verb, kDeviceRules, {}, kResourceGroup));
+  return {};
 }
 
-Result<std::map<std::string, KubernetesNode>> KubernetesTarget::list(const std::set<std::string>& names) {
-  std::map<std::string, KubernetesNode> nodes;
-  WEFT_TRY_VOID(
-      each_part(*api_, "/api/v1/nodes", "nodes", [&](const std::string& said) -> Result<std::string> {
-        WEFT_TRY(auto part, parse_kubernetes_nodes(said));
-        for (KubernetesNode& node : part.nodes)
-          if (names.contains(node.name)) nodes.insert_or_assign(node.name, std::move(node));
-        return std::move(part.next);
-      }));
-  return nodes;
+std::string KubernetesTarget::by_hand(const Change& change) const {
+  const auto object = parse_kubernetes_object(change.object);
+  if (object && object->part == KubernetesObject::Part::device) return devices_.by_hand(*object, change);
+  return kubectl_line(keys_, change);
 }
 
 Result<std::vector<Standing>> KubernetesTarget::read(std::span<const std::string> objects) {
   WEFT_TRY(auto standings, read_nodes(objects));
-  WEFT_TRY(auto devices, read_devices(objects));
+  WEFT_TRY(auto devices, devices_.read(objects));
   std::ranges::move(devices, std::back_inserter(standings));
   return standings;
 }
@@ -195,18 +209,7 @@ Result<std::vector<Standing>> KubernetesTarget::read_nodes(std::span<const std::
     if (const auto parsed = parse_kubernetes_object(object);
         parsed && parsed->part != KubernetesObject::Part::device)
       names.insert(parsed->node);
-  std::map<std::string, KubernetesNode> nodes;
-  if (names.size() > kMaxByName) {
-    WEFT_TRY(nodes, list(names));
-  }
-  // Also of a list: what a part of it lacks would count as gone, and so would its marks.
-  for (const std::string& name : names) {
-    if (nodes.contains(name)) continue;
-    auto node = get(name);
-    if (!node && node.error().kind == ErrorKind::not_found) continue;
-    if (!node) return pass_on(node);
-    nodes.emplace(name, std::move(*node));
-  }
+  WEFT_TRY(const auto nodes, get_nodes(*api_, names));
   has_seen_a_node_ = has_seen_a_node_ || !nodes.empty();
   // Of another cluster, all marks would count as gone.
   if (!names.empty() && !has_seen_a_node_)
@@ -234,10 +237,10 @@ Result<std::vector<Standing>> KubernetesTarget::read_nodes(std::span<const std::
 Result<void> KubernetesTarget::make(const Change& change) {
   const auto object = parse_kubernetes_object(change.object);
   if (!object) return fail(ErrorKind::usage, "'{}' is no node of Kubernetes", change.object);
-  if (object->part == KubernetesObject::Part::device) return make_device(change);
+  if (object->part == KubernetesObject::Part::device) return devices_.make(change);
   Result<void> last;
   for (int writers = 0; writers <= kMaxWriters; ++writers) {
-    WEFT_TRY(const auto node, get(object->node));
+    WEFT_TRY(const auto node, get_node(*api_, object->node));
     WEFT_TRY(const auto patch, patch_for(node, change, keys_, now_text()));
     if (!patch) return {};
     const auto said = api_->call({.method = "PATCH",

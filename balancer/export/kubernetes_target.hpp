@@ -13,10 +13,34 @@
 
 namespace weft::exports {
 
+/// Rules of single devices (DeviceTaintRule), as the server has them.
+class KubernetesDevices {
+ public:
+  /// `api` must outlive it.
+  KubernetesDevices(RestApi& api, KubernetesKeys keys) : api_(api), keys_(std::move(keys)) {}
+
+  /// Those of all objects that are devices, and orphans.
+  Result<std::vector<Standing>> read(std::span<const std::string> objects);
+  Result<void> make(const Change& change);
+  std::string by_hand(const KubernetesObject& object, const Change& change) const {
+    return device_line(keys_, object, change, version_.value_or("v1alpha3"));
+  }
+
+ private:
+  /// Of the API, asked for once. Error: not_supported, the server has none that knows taints of devices.
+  Result<std::string> version();
+  Result<DeviceRulesByName> rules();
+
+  RestApi& api_;
+  KubernetesKeys keys_;
+  std::optional<std::string> version_;
+  std::optional<DeviceRulesByName> rules_;  // as read last
+};
+
 class KubernetesTarget : public Target {
  public:
   KubernetesTarget(std::unique_ptr<RestApi> api, KubernetesKeys keys)
-      : api_(std::move(api)), keys_(std::move(keys)) {}
+      : api_(std::move(api)), keys_(std::move(keys)), devices_(*api_, keys_) {}
 
   std::string_view name() const override { return "kubernetes"; }
   Translation translate(const blacklist::Ledger& ledger, const Fabric& fabric,
@@ -30,24 +54,13 @@ class KubernetesTarget : public Target {
   std::string subject_of(const std::string& object) const override;
 
  private:
-  Result<void> check_may(std::string_view verb, std::string_view resource, std::string_view subresource = {},
-                         std::string_view group = {});
-  Result<KubernetesNode> get(const std::string& name);
-  Result<std::map<std::string, KubernetesNode>> list(const std::set<std::string>& names);
   Result<std::vector<Standing>> read_nodes(std::span<const std::string> objects);
-  /// Those of all objects that are devices, and orphans.
-  Result<std::vector<Standing>> read_devices(std::span<const std::string> objects);
-  /// Asked for once. Error: not_supported, the server has none that knows taints of devices.
-  Result<std::string> device_api();
-  Result<DeviceRulesByName> device_rules();
   Result<void> make(const Change& change);
-  Result<void> make_device(const Change& change);
 
   std::unique_ptr<RestApi> api_;
   KubernetesKeys keys_;
+  KubernetesDevices devices_;
   bool has_seen_a_node_ = false;
-  std::optional<std::string> device_api_;
-  std::optional<DeviceRulesByName> rules_;  // as read last
 };
 
 }  // namespace weft::exports

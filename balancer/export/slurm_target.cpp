@@ -17,7 +17,7 @@ constexpr std::size_t kMaxNames = 64;
 /// No node has it. slurmctld looks at the rights first and at the name then.
 constexpr std::string_view kNoNode = "weft-no-such-node";
 
-using Words = std::vector<std::string>;
+using Words = Scontrol::Words;
 
 Words drain(std::string_view nodes, std::string_view reason) {
   return {"update", fmt::format("NodeName={}", nodes), "State=DRAIN", fmt::format("Reason={}", reason)};
@@ -70,15 +70,77 @@ Result<void> all_of(const Calls& calls, Each each) {
   return first;
 }
 
+/// What a batch left undone, each by a call of its own: the scontrol may be a program that reads no lines,
+/// the controller too slow for so many within one call's limit, and an error then says of which node it is.
+Result<void> call_alone(const Scontrol& scontrol, const std::vector<Change>& changes, const Error& of_batch) {
+  Words names;
+  for (const Change& change : changes) names.push_back(change.object);
+  const auto nodes = scontrol.nodes(names);
+  if (!nodes) return tl::unexpected(of_batch);
+  std::vector<Change> left;
+  for (const Change& change : changes) {
+    const auto at = std::ranges::find(*nodes, change.object, &SlurmNode::name);
+    const auto standing = at == nodes->end() ? std::nullopt : standing_of(*at, change.object);
+    if (!standing || standing->text == change.before) left.push_back(change);
+  }
+  return scontrol.call_each(updates_of(left));
+}
+
+/// One is made or ended; another name is another reservation.
+Result<void> set_reservation(const Scontrol& scontrol, const Change& change) {
+  const auto node = parse_slurm_object(change.object).node;
+  if (change.act != Act::put) {
+    const std::string name(name_in_reservation_text(change.before));
+    if (name.empty()) return fail(ErrorKind::internal, "'{}' is no reservation", change.before);
+    WEFT_TRY_VOID(scontrol.call(unreserve(name)).map([](auto&&) {}));
+  }
+  if (change.act == Act::take) return {};
+  return scontrol.call(reserve(name_in_reservation_text(change.set), node)).map([](auto&&) {});
+}
+
+/// The list of active features is set as a whole: of what stands now, one more or one less.
+Result<void> set_features(const Scontrol& scontrol, std::span<const Change> changes) {
+  std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> wanted;  // on, off
+  for (const Change& change : changes) {
+    const auto [node, feature] = parse_slurm_object(change.object);
+    (change.act == Act::take ? wanted[node].first : wanted[node].second).insert(feature);
+  }
+  if (wanted.empty()) return {};
+  Words names;
+  for (const auto& [name, features] : wanted) names.push_back(name);
+  WEFT_TRY(const auto nodes, scontrol.nodes(names));
+  std::map<std::string, Words> by_list;
+  for (const SlurmNode& node : nodes) {
+    const auto at = wanted.find(node.name);
+    if (at == wanted.end()) continue;
+    Words active;
+    for (const std::string& feature : node.available) {
+      const bool is_on = std::ranges::find(node.active, feature) != node.active.end();
+      if ((is_on || at->second.first.contains(feature)) && !at->second.second.contains(feature))
+        active.push_back(feature);
+    }
+    by_list[fmt::format("ActiveFeatures={}", fmt::join(active, ","))].push_back(node.name);
+  }
+  std::vector<Words> updates;
+  for (const auto& [list, of] : by_list)
+    updates.push_back({"update", fmt::format("NodeName={}", fmt::join(of, ",")), list});
+  const auto done = scontrol.call_as_lines(updates);
+  if (done || updates.size() < 2) return done;  // each sets a list as a whole: once more is the same
+  return scontrol.call_each(updates);
+}
+
 }  // namespace
 
-Result<std::string> SlurmTarget::call(Words words) const {
+Result<std::string> Scontrol::call(Words words) const {
   words.insert(words.begin(), calls_.scontrol);
   return os::run_program(words, "", calls_.limit);
 }
 
-/// By one scontrol, that reads them as lines: to start it takes ten times what a command takes.
-Result<void> SlurmTarget::call_all(const std::vector<Words>& commands) const {
+Result<void> Scontrol::call_each(const std::vector<Words>& commands) const {
+  return all_of(commands, [&](const Words& words) { return call(words).map([](auto&&) {}); });
+}
+
+Result<void> Scontrol::call_as_lines(const std::vector<Words>& commands) const {
   std::string lines;
   std::vector<Words> alone;
   for (const Words& command : commands) {
@@ -88,40 +150,11 @@ Result<void> SlurmTarget::call_all(const std::vector<Words>& commands) const {
   if (std::ranges::count(lines, '\n') == 1) alone = commands, lines.clear();
   const auto said =
       lines.empty() ? Result<std::string>() : os::run_program({calls_.scontrol}, lines, calls_.limit);
-  const auto done = all_of(alone, [&](const Words& words) { return call(words).map([](auto&&) {}); });
+  const auto done = call_each(alone);
   return said ? done : pass_on(said);
 }
 
-/// What a batch left undone, each by a call of its own: the scontrol may be a program that reads no lines,
-/// the controller too slow for so many within one call's limit, and an error then says of which node it is.
-Result<void> SlurmTarget::call_alone(const std::vector<Change>& changes, const Error& of_batch) const {
-  Words names;
-  for (const Change& change : changes) names.push_back(change.object);
-  const auto nodes = show(names);
-  if (!nodes) return tl::unexpected(of_batch);
-  std::vector<Change> left;
-  for (const Change& change : changes) {
-    const auto at = std::ranges::find(*nodes, change.object, &SlurmNode::name);
-    const auto standing = at == nodes->end() ? std::nullopt : standing_of(*at, change.object);
-    if (!standing || standing->text == change.before) left.push_back(change);
-  }
-  return all_of(updates_of(left), [&](const Words& words) { return call(words).map([](auto&&) {}); });
-}
-
-Result<void> SlurmTarget::check_rights() {
-  const auto said = call(undrain(kNoNode));
-  if (said || said.error().kind == ErrorKind::timeout || said.error().kind == ErrorKind::absent)
-    return said ? Result<void>() : pass_on(said);
-  const std::string& text = said.error().message;
-  if (text.find("Invalid user id") == std::string::npos && text.find("denied") == std::string::npos)
-    return {};
-  return fail(ErrorKind::permission,
-              "this user may not change nodes of Slurm ({}): run it as SlurmUser, or as an operator of its "
-              "accounting; nothing was changed",
-              text);
-}
-
-Result<std::vector<SlurmNode>> SlurmTarget::show(const Words& names) const {
+Result<std::vector<SlurmNode>> Scontrol::nodes(const Words& names) const {
   Words words{"-o", "show", "node"};
   if (names.size() <= kMaxNames) words.push_back(fmt::format("{}", fmt::join(names, ",")));
   // Of some that it does not have it ends with 1 and says nothing of the others.
@@ -136,7 +169,7 @@ Result<std::vector<SlurmNode>> SlurmTarget::show(const Words& names) const {
   return parse_slurm_nodes(*said);
 }
 
-Result<std::vector<SlurmReservation>> SlurmTarget::reservations() const {
+Result<std::vector<SlurmReservation>> Scontrol::reservations() const {
   const auto said = call({"-o", "show", "reservation"});
   if (!said && said.error().kind == ErrorKind::internal)
     return fail(ErrorKind::absent, "Slurm does not answer: {}", said.error().message);
@@ -144,16 +177,17 @@ Result<std::vector<SlurmReservation>> SlurmTarget::reservations() const {
   return parse_slurm_reservations(*said);
 }
 
-/// One is made or ended; another name is another reservation.
-Result<void> SlurmTarget::set_reservation(const Change& change) const {
-  const auto node = parse_slurm_object(change.object).node;
-  if (change.act != Act::put) {
-    const std::string name(name_in_reservation_text(change.before));
-    if (name.empty()) return fail(ErrorKind::internal, "'{}' is no reservation", change.before);
-    WEFT_TRY_VOID(call(unreserve(name)).map([](auto&&) {}));
-  }
-  if (change.act == Act::take) return {};
-  return call(reserve(name_in_reservation_text(change.set), node)).map([](auto&&) {});
+Result<void> SlurmTarget::check_rights() {
+  const auto said = scontrol_.call(undrain(kNoNode));
+  if (said || said.error().kind == ErrorKind::timeout || said.error().kind == ErrorKind::absent)
+    return said ? Result<void>() : pass_on(said);
+  const std::string& text = said.error().message;
+  if (text.find("Invalid user id") == std::string::npos && text.find("denied") == std::string::npos)
+    return {};
+  return fail(ErrorKind::permission,
+              "this user may not change nodes of Slurm ({}): run it as SlurmUser, or as an operator of its "
+              "accounting; nothing was changed",
+              text);
 }
 
 Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> objects) {
@@ -165,7 +199,7 @@ Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> obj
   }
   std::vector<Standing> standings;
   if (names.empty()) return standings;
-  WEFT_TRY(const auto nodes, show(names));
+  WEFT_TRY(const auto nodes, scontrol_.nodes(names));
   // Of an answer without any, all marks would count as gone.
   if (nodes.empty())
     return fail(ErrorKind::absent, "scontrol shows no node at all, {} were asked for: nothing was concluded",
@@ -173,13 +207,13 @@ Result<std::vector<Standing>> SlurmTarget::read(std::span<const std::string> obj
   std::map<std::string, const SlurmNode*> by_name;
   for (const SlurmNode& node : nodes) by_name.emplace(node.name, &node);
   const std::set<std::string> asked(objects.begin(), objects.end());
-  const bool of_reservations = calls_.host_mark == HostMark::reservation ||
+  const bool of_reservations = scontrol_.host_mark() == HostMark::reservation ||
                                std::ranges::any_of(objects, [](const std::string& object) {
                                  return parse_slurm_object(object).feature == kReservation;
                                });
   std::vector<SlurmReservation> reserved;
   if (of_reservations) {
-    WEFT_TRY(reserved, reservations());
+    WEFT_TRY(reserved, scontrol_.reservations());
   }
   for (const std::string& object : objects) {
     const auto [name, feature] = parse_slurm_object(object);
@@ -211,42 +245,12 @@ Result<void> SlurmTarget::apply(std::span<const Change> changes) {
       nodes.push_back(change);
   }
   const auto updates = updates_of(nodes);
-  auto done = call_all(updates);
-  if (!done && updates.size() > 1) done = call_alone(nodes, done.error());
-  const auto set = set_features(features);
-  const auto kept = all_of(reserved, [&](const Change& change) { return set_reservation(change); });
+  auto done = scontrol_.call_as_lines(updates);
+  if (!done && updates.size() > 1) done = call_alone(scontrol_, nodes, done.error());
+  const auto set = set_features(scontrol_, features);
+  const auto kept =
+      all_of(reserved, [&](const Change& change) { return set_reservation(scontrol_, change); });
   return !done ? done : !set ? set : kept;
-}
-
-/// The list of active features is set as a whole: of what stands now, one more or one less.
-Result<void> SlurmTarget::set_features(std::span<const Change> changes) const {
-  std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> wanted;  // on, off
-  for (const Change& change : changes) {
-    const auto [node, feature] = parse_slurm_object(change.object);
-    (change.act == Act::take ? wanted[node].first : wanted[node].second).insert(feature);
-  }
-  if (wanted.empty()) return {};
-  Words names;
-  for (const auto& [name, features] : wanted) names.push_back(name);
-  WEFT_TRY(const auto nodes, show(names));
-  std::map<std::string, Words> by_list;
-  for (const SlurmNode& node : nodes) {
-    const auto at = wanted.find(node.name);
-    if (at == wanted.end()) continue;
-    Words active;
-    for (const std::string& feature : node.available) {
-      const bool is_on = std::ranges::find(node.active, feature) != node.active.end();
-      if ((is_on || at->second.first.contains(feature)) && !at->second.second.contains(feature))
-        active.push_back(feature);
-    }
-    by_list[fmt::format("ActiveFeatures={}", fmt::join(active, ","))].push_back(node.name);
-  }
-  std::vector<Words> updates;
-  for (const auto& [list, of] : by_list)
-    updates.push_back({"update", fmt::format("NodeName={}", fmt::join(of, ",")), list});
-  const auto done = call_all(updates);
-  if (done || updates.size() < 2) return done;  // each sets a list as a whole: once more is the same
-  return all_of(updates, [&](const Words& words) { return call(words).map([](auto&&) {}); });
 }
 
 std::string SlurmTarget::by_hand(const Change& change) const {

@@ -14,14 +14,34 @@ struct SlurmCalls {
   HostMark host_mark = HostMark::drain;
 };
 
+/// scontrol, as a program that is started for each call.
+class Scontrol {
+ public:
+  using Words = std::vector<std::string>;  // of a command
+
+  explicit Scontrol(SlurmCalls calls) : calls_(std::move(calls)) {}
+  HostMark host_mark() const { return calls_.host_mark; }
+
+  Result<std::string> call(Words words) const;
+  /// One after the other; the first error.
+  Result<void> call_each(const std::vector<Words>& commands) const;
+  /// By one scontrol, that reads them as lines: to start it takes ten times what a command takes.
+  Result<void> call_as_lines(const std::vector<Words>& commands) const;
+  Result<std::vector<SlurmNode>> nodes(const Words& names) const;
+  Result<std::vector<SlurmReservation>> reservations() const;
+
+ private:
+  SlurmCalls calls_;
+};
+
 class SlurmTarget : public Target {
  public:
-  explicit SlurmTarget(SlurmCalls calls = {}) : calls_(std::move(calls)) {}
+  explicit SlurmTarget(SlurmCalls calls = {}) : scontrol_(std::move(calls)) {}
 
   std::string_view name() const override { return "slurm"; }
   Translation translate(const blacklist::Ledger& ledger, const Fabric& fabric,
                         const blacklist::Policy& policy) const override {
-    return translate_for_slurm(ledger, fabric, policy, calls_.host_mark);
+    return translate_for_slurm(ledger, fabric, policy, scontrol_.host_mark());
   }
   Result<void> check_rights() override;
   Result<std::vector<Standing>> read(std::span<const std::string> objects) override;
@@ -33,15 +53,7 @@ class SlurmTarget : public Target {
   }
 
  private:
-  Result<std::string> call(std::vector<std::string> words) const;
-  Result<void> call_all(const std::vector<std::vector<std::string>>& commands) const;
-  Result<void> call_alone(const std::vector<Change>& changes, const Error& of_batch) const;
-  Result<std::vector<SlurmNode>> show(const std::vector<std::string>& names) const;
-  Result<void> set_features(std::span<const Change> changes) const;
-  Result<std::vector<SlurmReservation>> reservations() const;
-  Result<void> set_reservation(const Change& change) const;
-
-  SlurmCalls calls_;
+  Scontrol scontrol_;
 };
 
 }  // namespace weft::exports
