@@ -22,55 +22,44 @@ constexpr std::string_view kSchema = "weft.changes/1";
 constexpr std::array<std::string_view, 4> kSeen{"stands", "is forgotten", "is looked for again",
                                                 "is found again"};
 
-class Planner {
+struct Marked {
+  const Entry* entry;
+  const Mark* mark;
+};
+
+/// An object of the target, as the ledger has it and wants it.
+struct Object {
+  std::vector<Marked> marks;
+  std::vector<const Demand*> demands;  // by entry, ascending
+  bool wanted_by(EntryId entry) const {
+    return std::ranges::any_of(demands, [&](const Demand* demand) { return demand->entry == entry; });
+  }
+};
+
+/// What stands at the target, beside what the ledger knows and demands of it.
+class TargetView {
  public:
-  Planner(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
-          std::span<const Standing> standings, const blacklist::Caps& caps, UtcTime now)
-      : target_(target), ledger_(ledger), fabric_(fabric), now_(now), capacity_(fabric, caps) {
-    for (const Standing& standing : standings) {
-      standings_.emplace(standing.object, &standing);
-      if (whose(standing) == Whose::others) take_out(standing.object, {});
-    }
+  TargetView(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
+             const Translation& translation, std::span<const Standing> standings)
+      : target_(target), ledger_(ledger), fabric_(fabric), read_(standings) {
+    for (const Standing& standing : standings) standings_.emplace(standing.object, &standing);
     for (const Entry& entry : ledger.entries)
       for (const Mark& mark : entry.marks)
         if (mark.target == target.name()) objects_[mark.object].marks.push_back({&entry, &mark});
-  }
-
-  Plan run(const Translation& translation) && {
     for (const Demand& demand : translation.demands) objects_[demand.object].demands.push_back(&demand);
-    // What stands is out of use until it is off, whatever else is put; those whose entries are older come
-    // first.
-    for (const auto& [object, its] : objects_)
-      if (stands(object)) take_out(object, its);
-    for (const auto& [object, standing] : standings_) {
-      if (!is_orphan(*standing)) continue;
-      take_out(object, {});  // a mark of ours that the ledger lost does what it did
-      if (named_by(*standing)) objects_[object];
-    }
-    std::vector<std::pair<EntryId, const std::string*>> order;
-    for (const auto& [object, its] : objects_)
-      order.emplace_back(its.demands.empty() ? EntryId(0) : its.demands.front()->entry, &object);
-    std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
-    for (const auto& [first, object] : order) look_at(*object, objects_.at(*object));
-    for (const auto& [object, standing] : standings_)
-      if (is_orphan(*standing)) plan_.orphans.push_back(object);
-    std::ranges::sort(plan_.orphans);
-    if (waits_) hold_puts();
-    return std::move(plan_);
   }
 
- private:
-  struct Marked {
-    const Entry* entry;
-    const Mark* mark;
-  };
-  struct Object {
-    std::vector<Marked> marks;
-    std::vector<const Demand*> demands;  // by entry, ascending
-    bool wanted_by(EntryId entry) const {
-      return std::ranges::any_of(demands, [&](const Demand* demand) { return demand->entry == entry; });
-    }
-  };
+  const auto& objects() const { return objects_; }
+  /// As they were read.
+  std::span<const Standing> read() const { return read_; }
+  const auto& standings() const { return standings_; }
+  /// Null: it is not there.
+  const Standing* standing_at(const std::string& object) const {
+    const auto at = standings_.find(object);
+    return at == standings_.end() ? nullptr : at->second;
+  }
+  /// What the ledger forgot, and is of an entry of it.
+  void add_object(const std::string& object) { objects_[object]; }
 
   /// A mark of another fabric's blacklist is somebody else's.
   Whose whose(const Standing& standing) const {
@@ -79,6 +68,10 @@ class Planner {
   }
   bool is_orphan(const Standing& standing) const {
     return standing.mark && whose(standing) == Whose::weft && !objects_.contains(standing.object);
+  }
+  bool stands(const std::string& object) const {
+    const Standing* there = standing_at(object);
+    return there && (whose(*there) == Whose::weft || !there->is_known);
   }
   /// The entry that a mark names, where it has to do with its object: what was said of it in between, the
   /// mark is ours. Of a ledger that was lost, or put back from a backup, an id may be another entry's by now:
@@ -94,52 +87,120 @@ class Planner {
     const auto there = blacklist::channels_of(fabric_, *about);
     return std::ranges::find_first_of(its, there) != its.end() ? entry : nullptr;
   }
-  bool stands(const std::string& object) const {
-    const auto at = standings_.find(object);
-    return at != standings_.end() && (whose(*at->second) == Whose::weft || !at->second->is_known);
+  /// Whether the fabric file, as it is now, lacks the subject of a mark, whatever it was when the ledger was
+  /// last changed; once its entry is released a mark comes off also where the file has its subject no more.
+  bool lacks_subject(const Object& its) const {
+    return std::ranges::any_of(its.marks, [this](const Marked& m) {
+      return m.entry->state != blacklist::EntryState::released && !find_subject(fabric_, m.entry->subject);
+    });
   }
-  /// An object that is no name of the fabric is a rail of a host, as the subject of its entry says.
-  void take_out(const std::string& name, const Object& its) {
-    if (!its.demands.empty()) return capacity_.take_out(its.demands.front()->effect);
-    const auto take = [&](const blacklist::Subject& subject) {
-      capacity_.take_out(effect_of(fabric_, subject, blacklist::NicAction::rail));
+  /// What an object takes out of use. One that is no name of the fabric is a rail of a host, as the subject
+  /// of its entry says.
+  std::vector<blacklist::Effect> effects_of(const std::string& name, const Object& its) const {
+    if (!its.demands.empty()) return {its.demands.front()->effect};
+    std::vector<blacklist::Effect> effects;
+    const auto add = [&](const blacklist::Subject& subject) {
+      effects.push_back(effect_of(fabric_, subject, blacklist::NicAction::rail));
     };
     if (const auto subject = blacklist::parse_subject(fabric_, target_.subject_of(name)))
-      return take(*subject);
-    for (const auto& [entry, mark] : its.marks)
-      if (const auto subject = find_subject(fabric_, entry->subject)) take(*subject);
+      add(*subject);
+    else
+      for (const auto& [entry, mark] : its.marks)
+        if (const auto found = find_subject(fabric_, entry->subject)) add(*found);
+    return effects;
+  }
+  /// The mark of the ledger that stands there; absent: it is none of those.
+  std::optional<Marked> known_mark(const Standing& standing, const Object& its) const {
+    const auto known = std::ranges::find_if(its.marks, [&](const Marked& m) {
+      return m.mark->set == standing.text || is_mark_of(standing, *m.entry);
+    });
+    return known == its.marks.end() ? std::nullopt : std::optional(*known);
+  }
+  bool is_mark_of(const Standing& standing, const Entry& entry) const {
+    return standing.mark && *standing.mark == mark_id(ledger_.fabric, entry.id);
+  }
+
+ private:
+  const Target& target_;
+  const blacklist::Ledger& ledger_;
+  const Fabric& fabric_;
+  std::span<const Standing> read_;
+  std::unordered_map<std::string, const Standing*> standings_;
+  std::map<std::string, Object> objects_;
+};
+
+Change change_of(const Target& target, Act act, const Standing& standing, const std::string& set,
+                 EntryId entry) {
+  Change made{.act = act,
+              .target = std::string(target.name()),
+              .object = standing.object,
+              .before = standing.text,
+              .set = set,
+              .entry = entry};
+  Change back = reversed(made);
+  if (act == Act::pass && !standing.in_effect) back.act = Act::take;  // it is set once more
+  made.undo = target.by_hand(back);
+  return made;
+}
+
+/// Goes through all objects, and says what becomes of each.
+class Planner {
+ public:
+  Planner(const Target& target, TargetView view, blacklist::Capacity capacity, UtcTime now)
+      : target_(target), view_(std::move(view)), now_(now), capacity_(std::move(capacity)) {}
+
+  Plan run() && {
+    count_taken();
+    std::vector<std::pair<EntryId, const std::string*>> order;  // those whose entries are older come first
+    for (const auto& [object, its] : view_.objects())
+      order.emplace_back(its.demands.empty() ? EntryId(0) : its.demands.front()->entry, &object);
+    std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
+    for (const auto& [first, object] : order) look_at(*object, view_.objects().at(*object));
+    for (const auto& [object, standing] : view_.standings())
+      if (view_.is_orphan(*standing)) plan_.orphans.push_back(object);
+    std::ranges::sort(plan_.orphans);
+    if (waits_) hold_puts();
+    return std::move(plan_);
+  }
+
+ private:
+  /// What stands is out of use until it is off, whatever else is put.
+  void count_taken() {
+    for (const Standing& standing : view_.read())
+      if (view_.whose(standing) == Whose::others) take_out(standing.object, {});
+    for (const auto& [object, its] : view_.objects())
+      if (view_.stands(object)) take_out(object, its);
+    for (const auto& [object, standing] : view_.standings()) {
+      if (!view_.is_orphan(*standing)) continue;
+      take_out(object, {});  // a mark of ours that the ledger lost does what it did
+      if (view_.named_by(*standing)) view_.add_object(object);
+    }
+  }
+  void take_out(const std::string& name, const Object& its) {
+    for (const blacklist::Effect& effect : view_.effects_of(name, its)) capacity_.take_out(effect);
+  }
+  void leave(const std::string& object, std::string_view why) {
+    plan_.left_alone.push_back(fmt::format("{}: {}", object, why));
   }
 
   void look_at(const std::string& object, const Object& its) {
-    // As the fabric file is now, whatever it was when the ledger was last changed; once its entry is released
-    // a mark comes off also where the file has its subject no more.
-    const auto is_gone = [this](const Marked& m) {
-      return m.entry->state != blacklist::EntryState::released && !find_subject(fabric_, m.entry->subject);
-    };
-    if (std::ranges::any_of(its.marks, is_gone)) return;
-    const auto at = standings_.find(object);
-    if (at == standings_.end()) {
-      forget(object, its, nullptr, "it is not there any more");
-      if (!its.demands.empty())
-        plan_.left_alone.push_back(fmt::format("{}: {} does not have it", object, target_.name()));
-      return;
-    }
-    if (!at->second->is_known) {
-      plan_.left_alone.push_back(fmt::format("{}: left as it is: {}", object, at->second->text));
-      return;
-    }
+    if (view_.lacks_subject(its)) return;
+    const Standing* there = view_.standing_at(object);
+    if (!there) forget(object, its, nullptr, "it is not there any more");
+    if (!there && its.demands.empty()) return;
+    if (!there) return leave(object, fmt::format("{} does not have it", target_.name()));
+    if (!there->is_known) return leave(object, fmt::format("left as it is: {}", there->text));
     for (const auto& [entry, mark] : its.marks)
       if (const auto where = target_.left_behind(object, mark->set))
-        return plan_.left_alone.push_back(fmt::format("{}: left as it is: {}", object, *where));
-    switch (whose(*at->second)) {
+        return leave(object, fmt::format("left as it is: {}", *where));
+    switch (view_.whose(*there)) {
       case Whose::nobody:
-        return free(*at->second, its);
+        return free(*there, its);
       case Whose::weft:
-        return marked(*at->second, its);
+        return marked(*there, its);
       case Whose::others:
-        forget(object, its, nullptr, fmt::format("somebody else's now: {}", at->second->text));
-        if (!its.demands.empty())
-          plan_.left_alone.push_back(fmt::format("{}: left alone: {}", object, at->second->text));
+        forget(object, its, nullptr, fmt::format("somebody else's now: {}", there->text));
+        if (!its.demands.empty()) leave(object, fmt::format("left alone: {}", there->text));
         return;
     }
   }
@@ -154,17 +215,16 @@ class Planner {
     take_out(object, its);
     for (const auto& [entry, mark] : its.marks)
       if (!mark->is_open()) settle(*entry, object, Plan::Seen::missing, "it is not there as it was");
-    plan_.left_alone.push_back(
-        fmt::format("{}: left as it is: its mark is not seen at {}, which is believed after {} min", object,
-                    target_.name(), std::chrono::ceil<std::chrono::minutes>(target_.lag()).count()));
+    leave(object,
+          fmt::format("left as it is: its mark is not seen at {}, which is believed after {} min",
+                      target_.name(), std::chrono::ceil<std::chrono::minutes>(target_.lag()).count()));
   }
 
   /// With ways counted that may be none.
   void hold_puts() {
     std::erase_if(plan_.changes, [this](const Change& change) {
       if (change.act != Act::put) return false;
-      plan_.left_alone.push_back(
-          fmt::format("{}: held back while a mark is not seen at {}", change.object, target_.name()));
+      leave(change.object, fmt::format("held back while a mark is not seen at {}", target_.name()));
       return true;
     });
   }
@@ -186,23 +246,16 @@ class Planner {
     const Demand& demand = *its.demands.front();
     for (const auto& [entry, mark] : its.marks)  // a put writes its intent anew
       if (!may_stand(*mark)) settle(*entry, standing.object, Plan::Seen::gone, "it is off");
-    if (const auto broken = capacity_.broken_by(demand.effect)) {
-      plan_.left_alone.push_back(
-          fmt::format("{}: held back, with what others took out of use: {}", standing.object, *broken));
-      return;
-    }
+    if (const auto broken = capacity_.broken_by(demand.effect))
+      return leave(standing.object, fmt::format("held back, with what others took out of use: {}", *broken));
     capacity_.take_out(demand.effect);
     change(Act::put, standing, demand.set, demand.entry);
   }
 
   /// The mark that stands there. Absent: it is none of the ledger's.
   std::optional<Marked> mark_at(const Standing& standing, const Object& its) {
-    const auto known = std::ranges::find_if(its.marks, [&](const Marked& m) {
-      return m.mark->set == standing.text ||
-             (standing.mark && mark_id(ledger_.fabric, m.entry->id) == *standing.mark);
-    });
-    if (known != its.marks.end()) return *known;
-    const Entry* entry = named_by(standing);
+    if (const auto known = view_.known_mark(standing, its)) return known;
+    const Entry* entry = view_.named_by(standing);
     if (!entry) return std::nullopt;
     settle(*entry, standing.object, Plan::Seen::found, standing.text);
     return Marked{entry, &found_.emplace_back(Mark{.target = std::string(target_.name()),
@@ -218,8 +271,7 @@ class Planner {
     if (!ours && !standing.mark) {
       // Whoever did that, what is ours there may stand beneath it: it is told once nothing does.
       if (!its.demands.empty() || !its.marks.empty())
-        plan_.left_alone.push_back(
-            fmt::format("{}: it is off already, and not by weft: {}", standing.object, standing.text));
+        leave(standing.object, fmt::format("it is off already, and not by weft: {}", standing.text));
       return;
     }
     if (!ours) {
@@ -231,7 +283,7 @@ class Planner {
     const Entry& entry = *ours->entry;
     if (its.demands.empty()) return change(Act::take, standing, ours->mark->before, entry.id);
     const auto still = std::ranges::find(its.demands, entry.id, &Demand::entry);
-    const bool is_adopted = standing.mark && *standing.mark != mark_id(ledger_.fabric, entry.id);
+    const bool is_adopted = standing.mark && !view_.is_mark_of(standing, entry);
     if (still == its.demands.end() || is_adopted || !standing.in_effect) {
       const Demand& demand = still == its.demands.end() ? *its.demands.front() : **still;
       return change(Act::pass, standing, demand.set, demand.entry);
@@ -240,16 +292,7 @@ class Planner {
   }
 
   void change(Act act, const Standing& standing, const std::string& set, EntryId entry) {
-    Change made{.act = act,
-                .target = std::string(target_.name()),
-                .object = standing.object,
-                .before = standing.text,
-                .set = set,
-                .entry = entry};
-    Change back = reversed(made);
-    if (act == Act::pass && !standing.in_effect) back.act = Act::take;  // it is set once more
-    made.undo = target_.by_hand(back);
-    plan_.changes.push_back(std::move(made));
+    plan_.changes.push_back(change_of(target_, act, standing, set, entry));
   }
   void settle(const Entry& entry, const std::string& object, Plan::Seen seen, std::string text) {
     plan_.settled.push_back({entry.id, object, seen, std::move(text)});
@@ -260,29 +303,22 @@ class Planner {
   }
 
   const Target& target_;
-  const blacklist::Ledger& ledger_;
-  const Fabric& fabric_;
+  TargetView view_;
   const UtcTime now_;
   blacklist::Capacity capacity_;
-  std::unordered_map<std::string, const Standing*> standings_;
-  std::map<std::string, Object> objects_;
   bool waits_ = false;      // for what a target may show yet
   std::deque<Mark> found_;  // that the ledger forgot
   Plan plan_;
 };
-
-std::string line_of(const Change& change) {
-  const std::string head =
-      fmt::format("{} {} (entry {})\n", to_string(change.act), change.object, change.entry.value());
-  return fmt::format("{}- {}\n+ {}\n  undo: {}\n", head, change.before, change.set, change.undo);
-}
 
 }  // namespace
 
 Plan plan_changes(const Target& target, const blacklist::Ledger& ledger, const Fabric& fabric,
                   const Translation& translation, std::span<const Standing> standings,
                   const blacklist::Caps& caps, UtcTime now) {
-  return Planner(target, ledger, fabric, standings, caps, now).run(translation);
+  return Planner(target, TargetView(target, ledger, fabric, translation, standings),
+                 blacklist::Capacity(fabric, caps), now)
+      .run();
 }
 
 std::vector<std::string> objects_in_doubt(const Plan& plan) {
@@ -313,7 +349,9 @@ std::vector<std::string> objects_to_read(std::string_view target, const blacklis
 
 std::string diff_of(const Plan& plan) {
   std::string text;
-  for (const Change& change : plan.changes) text += line_of(change);
+  for (const Change& change : plan.changes)
+    text += fmt::format("{} {} (entry {})\n- {}\n+ {}\n  undo: {}\n", to_string(change.act), change.object,
+                        change.entry.value(), change.before, change.set, change.undo);
   for (const auto& [entry, object, seen, why] : plan.settled)
     text += fmt::format("ledger: the mark of entry {} on {} {}: {}\n", entry.value(), object,
                         kSeen[static_cast<std::size_t>(seen)], why);

@@ -21,6 +21,14 @@ struct SwitchPort {
   friend bool operator==(const SwitchPort&, const SwitchPort&) = default;
 };
 
+/// Where in the found fabric the scan began, and where the subnet manager is.
+struct ScanPlace {
+  std::optional<NodeId> own_switch;
+  bool is_own_switch = false;  // our own port is that switch's
+  std::optional<Lid> own_lid;
+  std::optional<NodeId> manager_switch;
+};
+
 class SubnetLinks {
  public:
   enum class State : std::uint8_t {
@@ -57,8 +65,6 @@ class SubnetLinks {
   void restart() { ways_->restart(); }
 
  private:
-  using Links = SwitchWays::Links;  // of the found fabric
-
   struct End {
     SwitchPort port;
     NodeId node;  // of the found fabric
@@ -66,10 +72,7 @@ class SubnetLinks {
   std::optional<NodeId> node_of(NodeId expected) const;
   std::optional<End> end_of(PortId expected) const;
   std::optional<LinkId> found_link(LinkId expected) const;
-  /// `to`: the switch where it is to end; absent: at a host.
-  bool leads(NodeId from, Lid lid, std::optional<NodeId> to, const Links& out) const;
-  bool is_reachable(NodeId node, const Links& out) const;
-  Result<void> check_ways(LinkId found) const;
+  bool is_at(const SwitchPort& end, LinkId found) const;
 
   const Fabric& expected_;
   discover::SubnetDiscovery discovery_;
@@ -78,10 +81,7 @@ class SubnetLinks {
   discover::FabricMatch match_;
   std::vector<std::optional<NodeId>> node_of_;  // by expected node
   std::unordered_map<Guid, const IbSubnetNode*> by_guid_;
-  std::optional<NodeId> own_switch_;
-  bool is_own_switch_ = false;  // our own port is that switch's
-  std::optional<Lid> own_lid_;
-  std::optional<NodeId> manager_switch_;
+  ScanPlace place_;
   std::optional<SwitchWays> ways_;  // of the found fabric
 };
 

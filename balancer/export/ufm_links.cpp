@@ -8,9 +8,20 @@
 
 namespace weft::exports {
 
-UfmLinks::UfmLinks(const Fabric& fabric, UfmPorts ports, UnhealthyPorts unhealthy, std::size_t max_isolated)
+namespace {
+
+/// What is at another port than the file has it is no way that the file knows.
+SwitchWays::Links inactive_links(const Fabric& fabric, const UfmCables& cables) {
+  SwitchWays::Links inactive(fabric.link_count());
+  for (std::uint32_t i = 0; i < fabric.link_count(); ++i)
+    inactive[i] = cables.seen(LinkId(i)).state != UfmCables::State::up || !cables.check_cable(LinkId(i));
+  return inactive;
+}
+
+}  // namespace
+
+UfmCables::UfmCables(const Fabric& fabric, UfmPorts ports, UnhealthyPorts unhealthy)
     : fabric_(fabric),
-      max_isolated_(max_isolated),
       ports_(std::move(ports)),
       unhealthy_(std::move(unhealthy)),
       guid_of_(fabric.node_count()) {
@@ -25,42 +36,48 @@ UfmLinks::UfmLinks(const Fabric& fabric, UfmPorts ports, UnhealthyPorts unhealth
       guid_of_[n] = *at->second.begin();
     if (guid_of_[n]) switches_.emplace(*guid_of_[n], NodeId(n));
   }
-  std::set<Cable> cables;
+}
+
+std::size_t UfmCables::count_isolated() const {
+  std::set<std::pair<UfmPortId, UfmPortId>> cables;
   for (const auto& [id, port] : unhealthy_) {
     const auto peer = port.peer.value_or(id);
     if (port.is_manual()) cables.insert({std::min(id, peer), std::max(id, peer)});
   }
-  isolated_ = listed_ = cables.size();
-  std::vector<bool> kept(fabric.node_count(), false);
+  return cables.size();
+}
+
+std::vector<bool> UfmCables::with_hosts() const {
+  std::vector<bool> kept(fabric_.node_count(), false);
   // The subnet manager and UFM may run on hosts that the file does not have: at whatever switch there is
   // another port than that of a switch of the file.
   for (const auto& [id, port] : ports_)
     if (const auto at = switches_.find(id.guid);
         at != switches_.end() && port.is_active && port.peer && !switches_.contains(port.peer->guid))
       kept[at->second.value()] = true;
-  for (const PortId nic : fabric.nics())
-    if (const auto channel = fabric.channel_from(nic);
-        channel && !fabric.is_host(fabric.target_node(*channel)))
-      kept[fabric.target_node(*channel).value()] = true;
-  SwitchWays::Links inactive(fabric.link_count());
-  // What is at another port than the file has it is no way that the file knows.
-  for (std::uint32_t i = 0; i < fabric.link_count(); ++i)
-    inactive[i] = seen(LinkId(i)).state != State::up || !check_cable(LinkId(i));
-  ways_.emplace(fabric, std::move(kept), std::move(inactive));
+  for (const PortId nic : fabric_.nics())
+    if (const auto channel = fabric_.channel_from(nic);
+        channel && !fabric_.is_host(fabric_.target_node(*channel)))
+      kept[fabric_.target_node(*channel).value()] = true;
+  return kept;
 }
 
-std::optional<UfmPortId> UfmLinks::id_of(PortId port) const {
+const std::vector<std::string>& UfmCables::conditions_at(const UfmPortId& port) const {
+  return unhealthy_.at(port).conditions;
+}
+
+std::optional<UfmPortId> UfmCables::id_of(PortId port) const {
   const Port& its = fabric_.port(port);
   const auto guid = guid_of_[its.node.value()];
   return guid ? std::optional(UfmPortId{*guid, its.number}) : std::nullopt;
 }
 
-const UfmPort* UfmLinks::port_at(const UfmPortId& id) const {
+const UfmPort* UfmCables::port_at(const UfmPortId& id) const {
   const auto at = ports_.find(id);
   return at != ports_.end() ? &at->second : nullptr;
 }
 
-std::vector<UfmEnd> UfmLinks::ends_of(LinkId link) const {
+std::vector<UfmEnd> UfmCables::ends_of(LinkId link) const {
   const Link& its = fabric_.link(link);
   std::vector<UfmEnd> ends;
   std::vector<PortId> of_hosts;
@@ -76,7 +93,7 @@ std::vector<UfmEnd> UfmLinks::ends_of(LinkId link) const {
   return ends;
 }
 
-UfmLinks::Seen UfmLinks::seen(LinkId link) const {
+UfmCables::Seen UfmCables::seen(LinkId link) const {
   const auto ends = ends_of(link);
   Seen seen{State::up, "up", {}};
   std::string reported;
@@ -106,17 +123,15 @@ UfmLinks::Seen UfmLinks::seen(LinkId link) const {
   return seen;
 }
 
-bool UfmLinks::isolated_elsewhere(LinkId link, const UfmPortId& port) const {
+bool UfmCables::isolated_elsewhere(LinkId link, const UfmPortId& port) const {
   const auto listed = unhealthy_.find(port);
   const auto ends = ends_of(link);
   return listed != unhealthy_.end() && listed->second.is_manual() &&
          std::ranges::find(ends, port, &UfmEnd::id) == ends.end();
 }
 
-bool UfmLinks::is_up(LinkId link) const { return !ways_->out()[link.value()]; }
-
 /// By what UFM calls it.
-bool UfmLinks::is_of_another_host(const UfmPortId& port, NodeId host) const {
+bool UfmCables::is_of_another_host(const UfmPortId& port, NodeId host) const {
   const UfmPort* at = port_at(port);
   if (!at) return false;
   const auto named = fabric_.find_node(at->system);
@@ -124,7 +139,7 @@ bool UfmLinks::is_of_another_host(const UfmPortId& port, NodeId host) const {
 }
 
 /// Another cable would be isolated.
-Result<void> UfmLinks::check_cable(LinkId link) const {
+Result<void> UfmCables::check_cable(LinkId link) const {
   const Link& its = fabric_.link(link);
   for (const PortId port : {its.a, its.b}) {
     if (fabric_.is_host(fabric_.port(port).node)) continue;
@@ -151,6 +166,14 @@ Result<void> UfmLinks::check_cable(LinkId link) const {
   return {};
 }
 
+UfmLinks::UfmLinks(const Fabric& fabric, UfmPorts ports, UnhealthyPorts unhealthy, std::size_t max_isolated)
+    : fabric_(fabric),
+      cables_(fabric, std::move(ports), std::move(unhealthy)),
+      max_isolated_(max_isolated),
+      listed_(cables_.count_isolated()),
+      isolated_(listed_),
+      ways_(fabric, cables_.with_hosts(), inactive_links(fabric, cables_)) {}
+
 /// That its host has another cable, which a subnet manager on it needs too.
 Result<void> UfmLinks::check_host(LinkId link) const {
   const Link& its = fabric_.link(link);
@@ -159,7 +182,7 @@ Result<void> UfmLinks::check_host(LinkId link) const {
     if (!fabric_.is_host(node)) continue;
     const auto channels = fabric_.channels_from(node);
     if (!std::ranges::any_of(channels, [&](ChannelId channel) {
-          return Fabric::link_of(channel) != link && is_up(Fabric::link_of(channel));
+          return Fabric::link_of(channel) != link && !ways_.out()[Fabric::link_of(channel).value()];
         }))
       return fail(ErrorKind::conflict,
                   "it is the last cable of {} that is up: take the host out of use by "
@@ -170,10 +193,10 @@ Result<void> UfmLinks::check_host(LinkId link) const {
 }
 
 Result<UfmEnd> UfmLinks::end_to_isolate(LinkId link) const {
-  const auto now = seen(link);
+  const auto now = cables_.seen(link);
   if (now.state != State::up) return fail(ErrorKind::conflict, "it is not up: {}", now.text);
-  WEFT_TRY_VOID(check_cable(link));
-  if (const auto lost = fabric_.between_switches(link) ? ways_->lost_without(link) : std::nullopt)
+  WEFT_TRY_VOID(cables_.check_cable(link));
+  if (const auto lost = fabric_.between_switches(link) ? ways_.lost_without(link) : std::nullopt)
     return fail(ErrorKind::conflict, "it is the last way between {} and {}", fabric_.name_of(lost->first),
                 fabric_.name_of(lost->second));
   WEFT_TRY_VOID(check_host(link));
@@ -181,14 +204,14 @@ Result<UfmEnd> UfmLinks::end_to_isolate(LinkId link) const {
     return fail(ErrorKind::conflict,
                 "{} cables are isolated in UFM, by whomever, and --ufm-max-isolated lets {}", isolated_,
                 max_isolated_);
-  return ends_of(link).front();
+  return cables_.ends_of(link).front();
 }
 
 Result<UfmEnd> UfmLinks::end_to_heal(LinkId link) const {
-  const auto now = seen(link);
+  const auto now = cables_.seen(link);
   if (now.isolated.empty()) return fail(ErrorKind::conflict, "it is not isolated, but {}", now.text);
   const UfmEnd& end = now.isolated.front();
-  const auto& conditions = unhealthy_.at(end.id).conditions;
+  const auto& conditions = cables_.conditions_at(end.id);
   if (std::ranges::count(conditions, "MANUAL") == std::ssize(conditions)) return end;
   return fail(ErrorKind::conflict,
               "UFM itself lists {} as unhealthy too ({}), and would take it for healthy as a whole", end.name,
@@ -196,14 +219,14 @@ Result<UfmEnd> UfmLinks::end_to_heal(LinkId link) const {
 }
 
 void UfmLinks::take_out(LinkId link) {
-  ways_->take_out(link);
+  ways_.take_out(link);
   ++isolated_;
 }
 
 void UfmLinks::give_back() { isolated_ -= isolated_ > 0 ? 1 : 0; }
 
 void UfmLinks::restart() {
-  ways_->restart();
+  ways_.restart();
   isolated_ = listed_;
 }
 

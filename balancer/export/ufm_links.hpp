@@ -20,7 +20,8 @@ struct UfmEnd {
   friend bool operator==(const UfmEnd&, const UfmEnd&) = default;
 };
 
-class UfmLinks {
+/// The cables of the file, as UFM tells of them.
+class UfmCables {
  public:
   enum class State : std::uint8_t {
     up,
@@ -35,14 +36,50 @@ class UfmLinks {
     std::vector<UfmEnd> isolated;  // by hand, at these ends
   };
 
+  /// The fabric must outlive it.
+  UfmCables(const Fabric& fabric, UfmPorts ports, UnhealthyPorts unhealthy);
+
+  Seen seen(LinkId link) const;
+  /// Those at switches first; of a host the port that UFM sees there.
+  std::vector<UfmEnd> ends_of(LinkId link) const;
+  /// Why a port counts as unhealthy, which it must.
+  const std::vector<std::string>& conditions_at(const UfmPortId& port) const;
+  bool isolated_elsewhere(LinkId link, const UfmPortId& port) const;
+  /// Error (conflict): another cable than the file's is at one of its ports.
+  Result<void> check_cable(LinkId link) const;
+  /// How many are isolated by hand, whether the file has them or not.
+  std::size_t count_isolated() const;
+  /// By node: the switches that hosts need, in the file or beyond it.
+  std::vector<bool> with_hosts() const;
+
+ private:
+  std::optional<UfmPortId> id_of(PortId port) const;
+  const UfmPort* port_at(const UfmPortId& id) const;
+  bool is_of_another_host(const UfmPortId& port, NodeId host) const;
+
+  const Fabric& fabric_;
+  const UfmPorts ports_;
+  const UnhealthyPorts unhealthy_;
+  std::vector<std::optional<Guid>> guid_of_;  // by node, of switches
+  std::map<Guid, NodeId> switches_;           // of the file
+};
+
+/// What may be isolated of them, one after the other.
+class UfmLinks {
+ public:
+  using State = UfmCables::State;
+  using Seen = UfmCables::Seen;
+
   /// `max_isolated`: cables that may be isolated by hand at a time, by whomever. The fabric must outlive it.
   UfmLinks(const Fabric& fabric, UfmPorts ports, UnhealthyPorts unhealthy, std::size_t max_isolated);
   UfmLinks(const UfmLinks&) = delete;
   UfmLinks& operator=(const UfmLinks&) = delete;
 
-  Seen seen(LinkId link) const;
+  Seen seen(LinkId link) const { return cables_.seen(link); }
   /// By hand, and at no end that the file has at this link.
-  bool isolated_elsewhere(LinkId link, const UfmPortId& port) const;
+  bool isolated_elsewhere(LinkId link, const UfmPortId& port) const {
+    return cables_.isolated_elsewhere(link, port);
+  }
 
   /// Where to isolate it. Errors (conflict): it is not up, or another cable is there; it is the last way
   /// between two switches with hosts or the last cable of a host; as many are isolated as may be.
@@ -58,26 +95,14 @@ class UfmLinks {
   void restart();
 
  private:
-  using Cable = std::pair<UfmPortId, UfmPortId>;
-
-  std::optional<UfmPortId> id_of(PortId port) const;
-  /// Those at switches first; of a host the port that UFM sees there.
-  std::vector<UfmEnd> ends_of(LinkId link) const;
-  const UfmPort* port_at(const UfmPortId& id) const;
-  bool is_up(LinkId link) const;
-  bool is_of_another_host(const UfmPortId& port, NodeId host) const;
-  Result<void> check_cable(LinkId link) const;
   Result<void> check_host(LinkId link) const;
 
   const Fabric& fabric_;
+  const UfmCables cables_;
   const std::size_t max_isolated_;
-  const UfmPorts ports_;
-  const UnhealthyPorts unhealthy_;
-  std::vector<std::optional<Guid>> guid_of_;  // by node, of switches
-  std::map<Guid, NodeId> switches_;           // of the file
-  std::size_t listed_ = 0;                    // cables that are isolated by hand
-  std::size_t isolated_ = 0;                  // with what was taken out and given back
-  std::optional<SwitchWays> ways_;
+  const std::size_t listed_;  // cables that are isolated by hand
+  std::size_t isolated_;      // with what was taken out and given back
+  SwitchWays ways_;
 };
 
 }  // namespace weft::exports
