@@ -44,6 +44,7 @@ class UfmCables {
   std::vector<UfmEnd> ends_of(LinkId link) const;
   /// Why a port counts as unhealthy, which it must.
   const std::vector<std::string>& conditions_at(const UfmPortId& port) const;
+  /// By hand, and at no end that the file has at this link.
   bool isolated_elsewhere(LinkId link, const UfmPortId& port) const;
   /// Error (conflict): another cable than the file's is at one of its ports.
   Result<void> check_cable(LinkId link) const;
@@ -76,7 +77,6 @@ class UfmLinks {
   UfmLinks& operator=(const UfmLinks&) = delete;
 
   Seen seen(LinkId link) const { return cables_.seen(link); }
-  /// By hand, and at no end that the file has at this link.
   bool isolated_elsewhere(LinkId link, const UfmPortId& port) const {
     return cables_.isolated_elsewhere(link, port);
   }
