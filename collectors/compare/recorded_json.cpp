@@ -112,7 +112,8 @@ class NcclDocument {
          {std::array{"type", "", "none"}, std::array{"redop", "", "none"}, std::array{"root", "root ", "-1"}})
       if (const auto factor = row.find(key)) {
         WEFT_TRY(const auto text, factor->text());
-        if (const auto told = word(text); told != usual) cell.work.push_back(prefix + told);
+        const auto told = word(text);
+        if (told != usual && !told.empty()) cell.work.push_back(prefix + told);
       }
     for (const auto& [key, placement] :
          {std::pair("out_of_place", "out-of-place"), std::pair("in_place", "in-place")})

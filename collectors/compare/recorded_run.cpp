@@ -130,7 +130,7 @@ Result<void> RecordedRunReader::take_line(std::string_view line) {
     if (!*header) return pass_on(*header, fmt::format("{}: line {}", run_.name, line_));
     return begin_table(**std::move(header));
   }
-  if (is_row(words)) return take_row(words);
+  if (is_row(words)) return take_row(layout_ ? without_blank(*layout_, words) : words);
   if (line.starts_with("# Out of bounds values")) {
     take_footer(words);
   } else if (auto announcement = announced_in(line, words)) {

@@ -11,6 +11,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 constexpr double kMicrosecond = 1e-6;
+constexpr const char* kNoOperation = "none";
 constexpr std::size_t kMaxTitle = 60;    // bytes: the longest of these tools has 40
 constexpr std::size_t kMaxSetting = 20;  // bytes: names of MPI types, counts
 
@@ -49,7 +50,8 @@ Names joined_names(const Words& words, EndsName ends_name) {
 /// src/common.cu (2.0 to 2.16) and writeResultHeader of src/util.cu of nccl-tests: the columns of one
 /// placement after those of the other. `error` (to 2.12) is the largest deviation, which sums of
 /// floating-point numbers always have: only the line "Out of bounds values" tells that it is too large. A
-/// time stamp is two words.
+/// time stamp is two words. alltoall (src/alltoall.cu of 2021) and hypercube print no operation under
+/// `redop`.
 Result<TableLayout> nccl_layout(const Words& names) {
   constexpr auto kPassedOver = std::to_array<std::string_view>(
       {"count", "algbw", "busbw", "error", "i_min", "i_max", "i_p99", "i_cv%"});
@@ -59,7 +61,8 @@ Result<TableLayout> nccl_layout(const Words& names) {
     const std::size_t at = layout.columns++;
     if (at == 0) continue;
     if (name == "type" || name == "redop" || name == "root") {
-      layout.factors.push_back({at, name == "root" ? "root " : "", name == "root" ? "-1" : "none"});
+      layout.factors.push_back({at, name == "root" ? "root " : "", name == "root" ? "-1" : kNoOperation});
+      if (name == "redop") layout.may_be_blank = at;
     } else if ((name == "time" || name == "cputime") && layout.values.size() < kPlacements.size()) {
       Names words{std::string(kPlacements[layout.values.size()])};
       if (name == "cputime") words.emplace_back(name);
@@ -236,6 +239,13 @@ Words words_of(std::string_view line) {
     from = line.find_first_not_of(kBlanks, to);
   }
   return words;
+}
+
+Words without_blank(const TableLayout& layout, Words row) {
+  if (row.size() + 1 != layout.columns || layout.may_be_blank.value_or(row.size()) >= row.size()) return row;
+  const auto at = row.begin() + static_cast<std::ptrdiff_t>(*layout.may_be_blank);
+  if (at->find_first_not_of("+-.0123456789eE") == std::string_view::npos) row.insert(at, kNoOperation);
+  return row;
 }
 
 std::optional<Result<TableLayout>> table_header(const Words& line) {

@@ -34,12 +34,18 @@ struct TableLayout {
   std::size_t columns = 0;  // words in a row
   std::vector<Factor> factors;
   std::vector<Measured> values;
+  /// A column that rows may leave blank, so that they have one word less; it never holds a number, and the
+  /// one behind it always does.
+  std::optional<std::size_t> may_be_blank = {};
 };
 
 using Words = std::vector<std::string_view>;
 
 /// Split at blanks.
 Words words_of(std::string_view line);
+
+/// The row with the text that says nothing in place of a blank.
+Words without_blank(const TableLayout& layout, Words row);
 
 /// Absent: the line is no header. Error: one whose columns are not known.
 std::optional<Result<TableLayout>> table_header(const Words& line);

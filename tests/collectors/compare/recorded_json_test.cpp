@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "collectors/compare/recorded_run.hpp"
+#include "tests/places.hpp"
+#include "tests/support/text_of.hpp"
 
 namespace weft::compare {
 namespace {
@@ -122,6 +124,21 @@ TEST(RecordedJson, LatencyOfPerftestIsItsTypicalOne) {
   const Cell cell{{"RDMA_Write Latency"}, Bytes(2), Metric::time};
   ASSERT_TRUE(run.cells.contains(cell));
   EXPECT_DOUBLE_EQ(run.cells.at(cell).number, 1.25e-6);
+}
+
+TEST(RecordedJson, PerftestIsReadAsSomebodyPublishedIt) {
+  const auto run = run_of_text(text_of(WEFT_SOURCE_DIR "/tests/data/benchmarks/ib_write_lat-2023.json"));
+  ASSERT_EQ(run.cells.size(), 1U);
+  const auto& [cell, value] = *run.cells.begin();
+  EXPECT_EQ(cell, Cell({"RDMA_Write Latency"}, Bytes(128), Metric::time));
+  EXPECT_DOUBLE_EQ(value.number, 2.42e-6);
+  EXPECT_THAT(run.mtus, testing::ElementsAre("1024"));
+}
+
+TEST(RecordedJson, AnOperationThatIsBlankSaysNothingAsInATable) {
+  const auto run = run_of_text(
+      R"({"args":["./hypercube_perf"],"results":[{"size":8,"type":"float","redop":"","root":"    -1","in_place":{"time":9.0,"nwrong":null}}],"end_time":"x"})");
+  EXPECT_TRUE(run.cells.contains({{"hypercube", "float", "in-place"}, Bytes(8), Metric::time}));
 }
 
 TEST(RecordedJson, OfSeveralRowsOfACellTheMedianCounts) {
