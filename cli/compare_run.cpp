@@ -221,7 +221,8 @@ OptionParser compare_run_options() {
       "where they differ, 3 where it is undecided.",
       kExamples);
   parser.options().add_options()("fabric", po::value<Texts>()->composing()->value_name("FILE"),
-                                 "fabric files: A, then B")(
+                                 "fabric files: A, then B; of RoCE and InfiniBand probes are compared, "
+                                 "and all with --each engine=verbs")(
       "lab", po::value<Texts>()->composing()->value_name("NAME"),
       "labs instead (see weft lab); where one is of InfiniBand, probes alone are compared")(
       "simulate", "the fabrics are simulated: nothing is sent")(

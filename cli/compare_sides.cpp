@@ -22,6 +22,9 @@ namespace {
 constexpr const char *kUsualBudget = "budget=2s", *kUsualPattern = "pattern=all-pairs",
                      *kUsualLoad = "load=full", *kNoLoad = "load=none";
 constexpr const char* kUsualOfLive = "load-time=200ms";  // a simulated round takes no time
+/// Of live InfiniBand, as a sweep has it; said, lest a configuration file says something else than is
+/// compared.
+constexpr const char* kUsualEngine = "engine=umad";
 
 using Texts = std::vector<std::string>;
 
@@ -56,18 +59,24 @@ Result<Texts> read_settings(std::string_view option, std::string_view text,
   return items;
 }
 
-/// Later settings of a name replace earlier ones.
+/// Of the options that a command knows. Later settings of a name replace earlier ones.
 class SweepSettings {
  public:
-  void add(const Texts& items, const std::set<std::string>& known) {
+  explicit SweepSettings(std::set<std::string> known) : known_(std::move(known)) {}
+
+  void add(const Texts& items) {
     for (const std::string& item : items) {
       const std::string name = item.substr(0, item.find('='));
-      if (!known.contains(name)) continue;  // a usual one that this command lacks
+      if (!known_.contains(name)) continue;  // a usual one that this command lacks
       if (name != "fault" && name != "stall")
-        std::erase_if(
-            items_, [&](const std::string& other) { return other == name || other.starts_with(name + "="); });
+        std::erase_if(items_, [&](const std::string& other) { return is_of(other, name); });
       items_.push_back(item);
     }
+  }
+  /// Where nothing is said of it yet.
+  void add_usual(std::string_view name, const char* item) {
+    if (std::ranges::none_of(items_, [&](const std::string& other) { return is_of(other, name); }))
+      add({item});
   }
   std::optional<std::string> value(std::string_view name) const {
     for (const std::string& item : items_)
@@ -80,8 +89,14 @@ class SweepSettings {
     for (const std::string& item : items_) words.push_back("--" + item);
     return words;
   }
+  const std::set<std::string>& known() const { return known_; }
 
  private:
+  static bool is_of(std::string_view item, std::string_view name) {
+    return item.substr(0, item.find('=')) == name;
+  }
+
+  std::set<std::string> known_;
   Texts items_;
 };
 
@@ -127,39 +142,58 @@ Result<std::vector<Target>> targets_of(const po::variables_map& values) {
 /// Absent of labs.
 using KnownFile = std::optional<files::FabricFile>;
 
-/// Management datagrams of InfiniBand are all that a lab of it carries, and all that the simulator sends over
-/// it. Two simulated fabrics of InfiniBand have round trips to compare; RoCE has none of that size.
-compare::ProbesAlone probes_alone_of(const Target& target, const KnownFile& file, const KnownFile& other) {
-  if (target.is_infiniband_lab()) return compare::ProbesAlone::infiniband_lab;
-  const bool is_mixed = target.is_simulated() && file->fabric.kind() == FabricKind::infiniband &&
-                        other->fabric.kind() == FabricKind::roce;
-  return is_mixed ? compare::ProbesAlone::simulated_infiniband : compare::ProbesAlone::no;
-}
-
-/// `with_load`: both sides can carry one.
-Result<ComparedSide> side_of(const po::variables_map& values, const Target& target, std::size_t which,
-                             bool with_load) {
-  const auto known = names_of(target.is_simulated() ? simulate_options() : sweep_options());
-  SweepSettings settings;
-  settings.add({kUsualBudget, kUsualOfLive}, known);
-  if (!target.is_live_fabric) settings.add({with_load ? kUsualLoad : kNoLoad}, known);
-  ComparedSide side{.name = target.name, .argv = {}, .env = {}};
+/// Of a side: what a run does anyway, but for its load, and what --each and --variant say.
+Result<SweepSettings> settings_of(const po::variables_map& values, const Target& target, std::size_t which) {
+  SweepSettings settings(names_of(target.is_simulated() ? simulate_options() : sweep_options()));
+  settings.add({kUsualBudget, kUsualOfLive});
   if (const auto each = text_option(values, "each")) {
-    WEFT_TRY(const auto items, read_settings("each", *each, known));
-    settings.add(items, known);
+    WEFT_TRY(const auto items, read_settings("each", *each, settings.known()));
+    settings.add(items);
   }
   if (const auto variants = texts_of(values, "variant"); !variants.empty()) {
-    WEFT_TRY(const auto items, read_settings("variant", variants[which], known));
-    settings.add(items, known);
-    side.name += ", " + variants[which];
+    WEFT_TRY(const auto items, read_settings("variant", variants[which], settings.known()));
+    settings.add(items);
   }
+  return settings;
+}
+
+bool is_infiniband(const KnownFile& file) { return file && file->fabric.kind() == FabricKind::infiniband; }
+
+/// A live fabric of InfiniBand is swept by management datagrams, unless queue pairs are asked for.
+bool is_swept_by_mads(const Target& target, const KnownFile& file, const SweepSettings& settings) {
+  return target.is_live_fabric && is_infiniband(file) && settings.value("engine") != "verbs";
+}
+
+/// Management datagrams of InfiniBand are all that a lab of it carries, and all that the simulator sends over
+/// it. Two simulated or live fabrics of InfiniBand have round trips of these to compare; RoCE has none of
+/// that size.
+compare::ProbesAlone probes_alone_of(const Target& target, const KnownFile& file, const KnownFile& other,
+                                     const SweepSettings& settings) {
+  if (target.is_infiniband_lab()) return compare::ProbesAlone::infiniband_lab;
+  if (!is_infiniband(file) || is_infiniband(other)) return compare::ProbesAlone::no;
+  if (target.is_simulated()) return compare::ProbesAlone::simulated_infiniband;
+  return is_swept_by_mads(target, file, settings) ? compare::ProbesAlone::live_infiniband
+                                                  : compare::ProbesAlone::no;
+}
+
+/// Why no side may be loaded.
+using NoLoad = std::optional<const char*>;
+constexpr const char* kMadsAreNoLoad =
+    "InfiniBand is one of the sides, and a lab or the simulator carries management datagrams there and no "
+    "data: only probes can be compared";
+constexpr const char* kMadsOfLiveAreNoLoad =
+    "InfiniBand is one of the sides, and its sweep sends management datagrams, which carry no data: only "
+    "probes can be compared, unless engine=verbs sends by queue pairs (--each engine=verbs for both sides)";
+
+Result<ComparedSide> side_of(const po::variables_map& values, const Target& target, std::size_t which,
+                             SweepSettings settings, const NoLoad& no_load) {
+  if (!target.is_live_fabric || no_load) settings.add_usual("load", no_load ? kNoLoad : kUsualLoad);
+  ComparedSide side{.name = target.name, .argv = {}, .env = {}};
+  if (const auto variants = texts_of(values, "variant"); !variants.empty())
+    side.name += ", " + variants[which];
   if (const auto load = settings.value("load"); load && *load != "none") {
-    if (!with_load)
-      return fail(ErrorKind::usage,
-                  "load={}: InfiniBand is one of the sides, and a lab or the simulator carries management "
-                  "datagrams there and no data: only probes can be compared",
-                  *load);
-    if (!settings.value("pattern")) settings.add({kUsualPattern}, known);
+    if (no_load) return fail(ErrorKind::usage, "load={}: {}", *load, *no_load);
+    settings.add_usual("pattern", kUsualPattern);
   }
   side.load = settings.value("load").value_or("none");
   WEFT_TRY(const auto program, run::own_program());
@@ -261,16 +295,27 @@ Texts texts_of(const po::variables_map& values, const char* name) {
 Result<std::pair<ComparedSide, ComparedSide>> compared_sides(const po::variables_map& values) {
   WEFT_TRY(const auto targets, targets_of(values));
   std::array<KnownFile, 2> files;
-  for (std::size_t i = 0; i < files.size(); ++i)
+  std::vector<SweepSettings> settings;
+  NoLoad no_load;
+  for (std::size_t i = 0; i < files.size(); ++i) {
     if (targets[i].file) {
       WEFT_TRY(files[i], files::read_fabric_file(*targets[i].file));
     }
-  const std::array<compare::ProbesAlone, 2> alone{probes_alone_of(targets[0], files[0], files[1]),
-                                                  probes_alone_of(targets[1], files[1], files[0])};
-  const bool with_load = alone == std::array{compare::ProbesAlone::no, compare::ProbesAlone::no};
+    WEFT_TRY(auto of_side, settings_of(values, targets[i], i));
+    if (is_swept_by_mads(targets[i], files[i], of_side)) {
+      of_side.add_usual("engine", kUsualEngine);
+      no_load = kMadsOfLiveAreNoLoad;
+    }
+    settings.push_back(std::move(of_side));
+  }
+  std::array<compare::ProbesAlone, 2> alone{};
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    alone[i] = probes_alone_of(targets[i], files[i], files[1 - i], settings[i]);
+    if (alone[i] != compare::ProbesAlone::no && !no_load) no_load = kMadsAreNoLoad;
+  }
   std::array<ComparedSide, 2> sides;
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    WEFT_TRY(sides[i], side_of(values, targets[i], i, with_load));
+    WEFT_TRY(sides[i], side_of(values, targets[i], i, std::move(settings[i]), no_load));
     WEFT_TRY(sides[i].fabric, fabric_of(targets[i], files[i]));
     sides[i].built = std::make_shared<compare::BuiltFabric>(compare::built_fabric(*sides[i].fabric));
     sides[i].probes_alone = alone[i];

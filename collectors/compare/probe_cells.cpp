@@ -106,25 +106,50 @@ std::vector<std::string> drop_distances_of_one_side(std::vector<Run>& a, std::ve
   return remarks;
 }
 
+namespace {
+
+struct Carrier {
+  const char* no_trips;  // why its round trips are not compared
+  const char* no_data;
+};
+
+Carrier carrier_of(ProbesAlone side) {
+  constexpr const char* kOtherSize =
+      "its probes are management datagrams, of another size than those of RoCE";
+  switch (side) {
+    case ProbesAlone::infiniband_lab:
+      return {"ibsim has no delays of its own", "ibsim carries management datagrams and no data"};
+    case ProbesAlone::simulated_infiniband:
+      return {kOtherSize, "simulated InfiniBand carries management datagrams and no data"};
+    case ProbesAlone::live_infiniband:
+    case ProbesAlone::no:
+      break;
+  }
+  return {kOtherSize, "its sweep sends management datagrams and no data"};
+}
+
+}  // namespace
+
 std::vector<std::string> impossible_things(ProbesAlone a, ProbesAlone b) {
   const bool of_a = a != ProbesAlone::no, of_b = b != ProbesAlone::no;
   if (!of_a && !of_b) return {};
   const bool both = of_a && of_b;
-  const bool is_lab = (of_a ? a : b) == ProbesAlone::infiniband_lab;
+  const ProbesAlone alone = of_a ? a : b;
   const char* sides = both ? "A and B" : of_a ? "A" : "B";
   const auto rest = both ? std::string() : fmt::format(", so none of {} are compared", of_a ? "B" : "A");
-  const char* no_trips = is_lab ? "ibsim has no delays of its own"
-                                : "its probes are management datagrams, of another size than those of RoCE";
-  const char* carrier = is_lab ? "ibsim" : "simulated InfiniBand";
+  const Carrier carrier = carrier_of(alone);
   std::vector<std::string> lines{
-      fmt::format("{}: round trips and what hosts add: {}{}", sides, no_trips, rest),
-      fmt::format("{}: transfers, rates and collisions: {} carries management datagrams and no data{}", sides,
-                  carrier, rest),
+      fmt::format("{}: round trips and what hosts add: {}{}", sides, carrier.no_trips, rest),
+      fmt::format("{}: transfers, rates and collisions: {}{}", sides, carrier.no_data, rest),
       fmt::format("{}: queueing, pauses and marks of congestion: nothing can be loaded there", sides)};
   if (!both)
     lines.push_back(fmt::format(
         "{}: ways between two NICs: only labels that were traced are known there, and not all of a table",
         of_a ? "B" : "A"));
+  if (alone == ProbesAlone::live_infiniband)
+    lines.push_back(fmt::format(
+        "{}: by queue pairs (--each engine=verbs, on both sides) round trips are compared, and loads may be",
+        sides));
   return lines;
 }
 

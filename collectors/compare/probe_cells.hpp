@@ -26,8 +26,9 @@ std::vector<double> arrived_of(const MeasuredRun& run);
 /// of one side lack are taken from the other. Gives a remark for each.
 std::vector<std::string> drop_distances_of_one_side(std::vector<Run>& a, std::vector<Run>& b);
 
-/// Whether a side carries probes alone, and why: management datagrams load nothing.
-enum class ProbesAlone { no, infiniband_lab, simulated_infiniband };
+/// Whether a side carries probes alone, and why: management datagrams load nothing. A live fabric of
+/// InfiniBand does beside one of RoCE, unless it is swept by queue pairs.
+enum class ProbesAlone { no, infiniband_lab, simulated_infiniband, live_infiniband };
 
 /// What a side that carries probes alone cannot carry, so that it is not compared: a sentence each. Empty
 /// where neither is one.

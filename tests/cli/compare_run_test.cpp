@@ -128,6 +128,18 @@ TEST(CompareRun, ABenchmarkThatHangsIsEnded) {
   EXPECT_THAT(outcome.err, HasSubstr("no end within 300"));
 }
 
+TEST(CompareRun, ABenchmarkThatHangsInOneBlockIsEndedAndTheBlockRepeated) {
+  const Directory directory;
+  const auto hangs_once = fmt::format(
+      "test ! -e $DIR/hung && test -e $DIR/order && test $(wc -l < $DIR/order) = 5 && touch $DIR/hung && "
+      "sleep 60; {}",
+      kBenchmark);
+  const auto outcome = run(directory, "120", {"--blocks", "3", "--run-limit", "2s"}, hangs_once.c_str());
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("block 2 was repeated"), HasSubstr("no end within 2s"),
+                                 HasSubstr("3 blocks A, B, B, A")));
+}
+
 TEST(CompareRun, ABenchmarkThatPrintsNoTableIsRefusedAtOnce) {
   const Directory directory;
   const auto outcome = run(directory, "120", {"--blocks", "3"}, "echo hello $BASE");
@@ -159,18 +171,34 @@ TEST(CompareRun, WritesAReport) {
   EXPECT_EQ(run(directory, "120", {"--blocks", "3", "--html", directory.path().string()}).status, 64);
 }
 
-/// What the sides of a live comparison would be sent, which the runs directory keeps.
-std::string words_sent(const std::string& more) {
-  const ScratchFile fabric("fabric: live\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 400G}\n");
+constexpr const char* kLive = "fabric: live\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 400G}\n";
+constexpr const char* kLiveInfiniband =
+    "fabric: ib\nkind: infiniband\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 400G}\n";
+
+/// What the sides of a live comparison would be sent, which the runs directory keeps, a line each; then what
+/// was said. No sweep comes far: no host has an address, and no host is asked in a subnet.
+struct Sent {
+  std::string a, b, said;
+};
+Sent live_words(const char* file_a, const char* file_b, const std::string& more) {
+  const ScratchFile a(file_a), b(file_b);
   const Directory directory;
-  const auto said =
-      os::run_program({"sh", "-c",
-                       fmt::format("{0}/weft compare run {1} {1} --blocks 3 --keep {2} {3} 2>&1; true",
-                                   WEFT_BINARY_DIR, fabric.path(), directory.path().string(), more)},
-                      "", std::chrono::seconds(20));
+  const auto said = os::run_program(
+      {"sh", "-c",
+       fmt::format("{}/weft compare run --no-config {} {} --blocks 3 --keep {} {} 2>&1; echo status $?",
+                   WEFT_BINARY_DIR, a.path(), b.path(), directory.path().string(), more)},
+      "", std::chrono::seconds(20));
   EXPECT_TRUE(said);
-  EXPECT_THAT(said.value_or(""), HasSubstr("address")) << "the sweep itself lacks nothing else";
-  return directory.file("sides.txt");
+  const auto words = directory.file("sides.txt");
+  const auto end = words.find('\n');
+  return {words.substr(0, end), end == std::string::npos ? "" : words.substr(end), said.value_or("")};
+}
+
+/// Of two of RoCE.
+std::string words_sent(const std::string& more) {
+  const auto sent = live_words(kLive, kLive, more);
+  EXPECT_THAT(sent.said, HasSubstr("address")) << "the sweep itself lacks nothing else";
+  return sent.a + sent.b;
 }
 
 /// Of the program itself, which runs itself for each sweep: what it printed, and its status.
@@ -232,6 +260,29 @@ TEST(CompareRun, ALiveFabricIsOnlyLoadedWhereThatIsSaid) {
   EXPECT_THAT(words_sent("--each load=none"), is_not);
   EXPECT_THAT(words_sent("--each load=light"), is_loaded);
   EXPECT_THAT(words_sent("--each load=light,pattern=links"), Not(HasSubstr("all-pairs")));
+}
+
+TEST(CompareRun, LiveInfinibandIsComparedWithLiveRoceByProbesAloneUnlessQueuePairsAreAskedFor) {
+  const auto probes = live_words(kLive, kLiveInfiniband, "");
+  EXPECT_THAT(probes.a, AllOf(HasSubstr("--load=none"), Not(HasSubstr("--engine"))));
+  EXPECT_THAT(probes.b, AllOf(HasSubstr("--load=none"), HasSubstr("--engine=umad")));
+  const auto refused = live_words(kLive, kLiveInfiniband, "--each load=full");
+  EXPECT_EQ(refused.a, "") << "RoCE is not loaded before that is said";
+  EXPECT_THAT(refused.said, AllOf(HasSubstr("load=full: InfiniBand is one of the sides"),
+                                  HasSubstr("engine=verbs"), HasSubstr("status 64")));
+  const auto loaded = live_words(kLiveInfiniband, kLive, "--each engine=verbs,load=light");
+  for (const std::string& side : {loaded.a, loaded.b})
+    EXPECT_THAT(side, AllOf(HasSubstr("--engine=verbs"), HasSubstr("--load=light"),
+                            HasSubstr("--pattern=all-pairs"), Not(HasSubstr("load=none"))));
+  const auto quiet = live_words(kLive, kLiveInfiniband, "--variant engine=raw --variant engine=verbs");
+  EXPECT_THAT(quiet.a + quiet.b, Not(HasSubstr("--load=")));
+}
+
+TEST(CompareRun, TwoLiveFabricsOfInfinibandAreLoadedByQueuePairsAlone) {
+  EXPECT_THAT(live_words(kLiveInfiniband, kLiveInfiniband, "--each load=light").said,
+              AllOf(HasSubstr("engine=verbs"), HasSubstr("status 64")));
+  EXPECT_THAT(live_words(kLiveInfiniband, kLiveInfiniband, "--each load=light,engine=verbs").b,
+              HasSubstr("--load=light"));
 }
 
 TEST(CompareRun, AReportTakesThePlaceOfNoFileThatIsRead) {

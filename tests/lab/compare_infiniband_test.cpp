@@ -4,9 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/lab_place.hpp"
 #include "tests/support/infiniband_lab.hpp"
 #include "tests/support/lab_user.hpp"
 #include "tests/support/schema.hpp"
+#include "tests/support/test_cluster.hpp"
 
 namespace weft {
 namespace {
@@ -117,6 +119,62 @@ TEST_F(CompareInfiniband, ALabOfRoceIsComparedWithOneOfInfinibandByProbesAlone) 
               AllOf(Contains(AllOf(StartsWith("B: round trips"), HasSubstr("none of A are compared"))),
                     Contains(StartsWith("B: transfers")), Contains(StartsWith("A: ways between two NICs"))));
   EXPECT_THAT(strings(document["remarks"]), Contains(HasSubstr("probes over 2 hops were sent in A alone")));
+}
+
+/// A live fabric of each kind: hosts of a lab that a launcher reaches, and adapters of ibsim, whose sockets
+/// are of the namespace that the head node of the first is in.
+class TwoLiveFabrics {
+ public:
+  Answer compared(const std::vector<std::string>& more) {
+    EXPECT_EQ(ib.up.status, 0) << ib.up.errors;
+    const auto lab = lab::ib_lab_open(ib.name(), cli::ib_lab_root());
+    if (!lab) return Answer{-1, "", lab.error().message};
+    const auto listen = ",listen=" + roce.head_address();
+    std::vector<std::string> words{"compare",
+                                   "run",
+                                   roce.live_file(),
+                                   ib.file(),
+                                   "--blocks",
+                                   "3",
+                                   "-o",
+                                   "json",
+                                   "--variant",
+                                   "launcher=" + roce.launcher() + listen + ",hosts=host[1-4]",
+                                   "--variant",
+                                   "launcher=" + ib.launcher() + listen};
+    for (const auto& variable : lab->environment_for_commands())
+      words.insert(words.end(), {"--env", "B:" + variable});
+    words.insert(words.end(), more.begin(), more.end());
+    auto before = place;
+    before.insert(before.end(), {"env", "--chdir=" + lab->directory.string()});
+    return roce.start_after(before, words).wait(kLimit);
+  }
+
+  const TestCluster roce;
+  const std::vector<std::string> place{"nsenter", "--net=" + roce.opened().management_namespace().string()};
+  InfinibandLab ib{InfinibandLab::Shape{
+      .text = "clos: {leaves: 3, spines: 2, hosts_per_leaf: 2, link: 200G}\nlab: {routing: minhop, lmc: 1}\n",
+      .before = place}};
+};
+
+TEST_F(CompareInfiniband, ALiveFabricOfRoceIsComparedWithALiveOneOfInfinibandByProbesAlone) {
+  TwoLiveFabrics live;
+  EXPECT_EQ(live.ib.fault({"leaf3--spine1", "--loss", "10", "--from", "spine1"}).status, 0);
+  const auto answer = live.compared({"--each", "budget=3s"});
+  ASSERT_EQ(answer.status, 1) << answer.output << answer.errors;
+  expect_matches_schema(answer.output, "comparison");
+  const auto document = Json::parse(answer.output);
+  expect_probes_alone(document);
+  EXPECT_EQ(verdict_of(document, "NICs that were reached"), "equal");
+  EXPECT_EQ(verdict_of(document, "probes that arrived path with the most loss"), "differs");
+  EXPECT_THAT(document["sentence"].get<std::string>(), HasSubstr("B: leaf3--spine1 (loss)"));
+  EXPECT_TRUE(document["named_a"].empty()) << document["named_a"];
+  EXPECT_THAT(strings(document["impossible"]),
+              AllOf(Contains(AllOf(StartsWith("B: round trips"), HasSubstr("none of A are compared"))),
+                    Contains(AllOf(StartsWith("B: by queue pairs"), HasSubstr("engine=verbs")))));
+  const auto loaded = live.compared({"--each", "load=full"});
+  EXPECT_EQ(loaded.status, 64) << loaded.output;
+  EXPECT_THAT(loaded.errors, HasSubstr("unless engine=verbs sends by queue pairs"));
 }
 
 }  // namespace

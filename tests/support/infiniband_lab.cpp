@@ -27,7 +27,8 @@ InfinibandLab::InfinibandLab(std::string_view lab_part, std::string_view rate)
           "clos: {{leaves: 3, spines: 2, hosts_per_leaf: 2, link: {}}}\nlab: {}\n", rate, lab_part)}) {}
 
 InfinibandLab::InfinibandLab(const Shape& shape)
-    : name_("ibtest-" + std::to_string(getpid()) + shape.name_end),
+    : before_(shape.before),
+      name_("ibtest-" + std::to_string(getpid()) + shape.name_end),
       path_("/tmp/weft-" + name_ + ".yaml"),
       out_("/tmp/weft-" + name_ + ".out"),
       launch_("/tmp/weft-" + name_ + ".sh") {
@@ -68,6 +69,7 @@ InfinibandLab::Answer InfinibandLab::run_at(const std::string& nic, std::vector<
 }
 
 InfinibandLab::Answer InfinibandLab::run(os::ChildSpec spec, Nanoseconds limit) {
+  spec.argv.insert(spec.argv.begin(), before_.begin(), before_.end());
   spec.output = os::ToFile{out_};
   spec.errors = os::ToFile{out_ + ".err"};
   auto child = os::ChildProcess::start(spec);

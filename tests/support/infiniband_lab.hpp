@@ -21,6 +21,8 @@ class InfinibandLab {
   struct Shape {
     std::string text;
     std::string name_end = {};  // of the lab's name: another for a second one beside the first
+    /// Before all programs, as {"nsenter", "--net=..."}: ibsim's sockets are of a network namespace.
+    std::vector<std::string> before = {};
   };
   explicit InfinibandLab(const Shape& shape);
   ~InfinibandLab();
@@ -54,6 +56,7 @@ class InfinibandLab {
  private:
   Answer run(os::ChildSpec child, Nanoseconds limit = std::chrono::seconds(90));
   void write_launcher();
+  std::vector<std::string> before_;
   std::string name_;
   std::string path_;
   std::string out_;

@@ -11,6 +11,7 @@
 namespace weft::compare {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
@@ -238,6 +239,10 @@ TEST(ProbeCells, WhatIsImpossibleInALabIsSaidOfItsSide) {
   EXPECT_THAT(impossible_things(kNo, kLab), Contains(HasSubstr("none of A are compared")));
   EXPECT_THAT(impossible_things(kLab, kNo), Contains(StartsWith("B: ways between two NICs")));
   EXPECT_THAT(impossible_things(kNo, ProbesAlone::simulated_infiniband), Each(Not(HasSubstr("ibsim"))));
+  const auto live = impossible_things(ProbesAlone::live_infiniband, kNo);
+  EXPECT_THAT(live, Each(AllOf(Not(HasSubstr("ibsim")), Not(HasSubstr("simulated")))));
+  EXPECT_THAT(live, Contains(AllOf(StartsWith("A: transfers"), HasSubstr("its sweep sends"))));
+  EXPECT_THAT(live, Contains(AllOf(StartsWith("A: by queue pairs"), HasSubstr("engine=verbs"))));
   const std::vector<MeasuredRun> runs(2, MeasuredRun{.is_probes_alone = true});
   EXPECT_THAT(not_told(runs, runs), IsEmpty()) << "nobody is asked to load what carries no load";
 }
