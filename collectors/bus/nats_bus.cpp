@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -31,8 +32,9 @@ namespace {
 
 constexpr JsonLimits kLogin{.bytes = 16'384, .depth = 1, .values = 10};
 
-constexpr int kConnectTimeoutMs = 3000;
-constexpr int kConnects = 4;  // of a server that is there and slower than the library waits for it
+constexpr std::int64_t kConnectTimeoutMs = 3000;
+constexpr std::int64_t kMinTryMs = 10;  // of one that begins when the time is over
+constexpr int kConnects = 4;            // of a server that is there and slower than the library waits for it
 constexpr int kReconnects = 10;
 constexpr int kReconnectWaitMs = 300;
 constexpr int kWriteDeadlineMs = 4000;  // a path that went dark must not hold the signs of life for longer
@@ -62,6 +64,15 @@ bool may_do_better(natsStatus status) {
 using Options = std::unique_ptr<natsOptions, Destroyer<natsOptions_Destroy>>;
 using Connection = std::unique_ptr<natsConnection, Destroyer<natsConnection_Destroy>>;
 using Subscription = std::unique_ptr<natsSubscription, Destroyer<natsSubscription_Destroy>>;
+
+/// Milliseconds for one try, as the limits are now; 0: they are over.
+std::int64_t left_of(const ConnectLimits& limits) {
+  if (limits.stop.stop_requested()) return 0;
+  if (!limits.until) return kConnectTimeoutMs;
+  const auto left = *limits.until - std::chrono::steady_clock::now();
+  return std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(left).count(), 0,
+                                  kConnectTimeoutMs);
+}
 
 /// What the library's threads hand over to receive() and deliver().
 class Inbox {
@@ -185,7 +196,7 @@ class NatsBus : public session::Bus {
     nats_ReleaseThreadMemory();
   }
 
-  Result<void> connect(const NatsAddress& address) {
+  Result<void> connect(const NatsAddress& address, const ConnectLimits& limits) {
     address_ = address;
     natsOptions* raw = nullptr;
     if (natsOptions_Create(&raw) != NATS_OK)
@@ -193,7 +204,6 @@ class NatsBus : public session::Bus {
     const Options options(raw);
     natsOptions_SetURL(raw, address.url.c_str());
     WEFT_TRY_VOID(use_login(raw, address_.credential));
-    natsOptions_SetTimeout(raw, kConnectTimeoutMs);
     natsOptions_SetMaxReconnect(raw, kReconnects);
     natsOptions_SetReconnectWait(raw, kReconnectWaitMs);
     natsOptions_SetWriteDeadline(raw, kWriteDeadlineMs);
@@ -201,12 +211,7 @@ class NatsBus : public session::Bus {
     natsOptions_SetClosedCB(raw, on_closed, for_closing.get());
     natsOptions_SetName(raw, self_.c_str());
     natsConnection* connection = nullptr;
-    auto status = natsConnection_Connect(&connection, raw);
-    for (int again = 1; again < kConnects && (may_do_better(status) || may_be_chance(status, address_));
-         ++again) {
-      nats_Sleep(kReconnectWaitMs);
-      status = natsConnection_Connect(&connection, raw);
-    }
+    auto status = try_to_connect(&connection, raw, limits);
     if (status != NATS_OK) return refused_by(address, status);
     connection_.reset(connection);
     (void)for_closing.release();  // to on_closed: closing calls it once
@@ -217,7 +222,8 @@ class NatsBus : public session::Bus {
     if (status != NATS_OK) return refused_by(address, status);
     // The server knows the subscriptions before anyone is told that we are here, and has refused them if it
     // will.
-    if (const auto flushed = natsConnection_FlushTimeout(connection, kConnectTimeoutMs); flushed != NATS_OK)
+    if (const auto flushed = natsConnection_FlushTimeout(connection, std::max(left_of(limits), kMinTryMs));
+        flushed != NATS_OK)
       return refused_by(address, flushed);
     const char* words = nullptr;
     if (const auto last = natsConnection_GetLastError(connection, &words); last == NATS_NOT_PERMITTED)
@@ -251,6 +257,16 @@ class NatsBus : public session::Bus {
   Result<std::optional<session::Incoming>> receive(Nanoseconds limit) override { return inbox_->next(limit); }
 
  private:
+  natsStatus try_to_connect(natsConnection** connection, natsOptions* options, const ConnectLimits& limits) {
+    for (int tries = 1;; ++tries) {
+      natsOptions_SetTimeout(options, std::max(left_of(limits), kMinTryMs));
+      const auto status = natsConnection_Connect(connection, options);
+      const bool again = may_do_better(status) || may_be_chance(status, address_);
+      if (!again || tries == kConnects || left_of(limits) <= 0) return status;
+      nats_Sleep(std::min<std::int64_t>(kReconnectWaitMs, left_of(limits)));
+    }
+  }
+
   natsStatus subscribe(Subscription& into, const std::string& subject, natsMsgHandler handler) {
     auto share = std::make_unique<InboxShare>(inbox_);
     natsSubscription* subscription = nullptr;
@@ -323,9 +339,9 @@ Result<BusCredential> read_credential(std::string_view line) {
 }
 
 Result<std::unique_ptr<session::Bus>> connect_nats(const NatsAddress& address, RunId run,
-                                                   const std::string& self) {
+                                                   const std::string& self, const ConnectLimits& limits) {
   auto bus = std::make_unique<NatsBus>(run, self);
-  WEFT_TRY_VOID(bus->connect(address));
+  WEFT_TRY_VOID(bus->connect(address, limits));
   return std::unique_ptr<session::Bus>(std::move(bus));
 }
 

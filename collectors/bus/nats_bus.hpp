@@ -6,7 +6,10 @@
 // breaks; after that receive() gives the error.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -48,9 +51,16 @@ struct NatsAddress {
   BusCredential credential;  // with a login the connection is encrypted, and the server must prove who it is
 };
 
+/// When a server that does not answer is given up, if not after 13 s: `until` ends a try, `stop` is noticed
+/// between two, which take up to 3 s.
+struct ConnectLimits {
+  std::optional<std::chrono::steady_clock::time_point> until = std::nullopt;
+  std::stop_token stop = {};
+};
+
 /// `self`: this participant's name: a host's, or kCoordinator. Errors: absent (no server answers at the url,
 /// or it is not the one of the login), permission (the server refuses the credential, or this name with it).
 Result<std::unique_ptr<session::Bus>> connect_nats(const NatsAddress& address, RunId run,
-                                                   const std::string& self);
+                                                   const std::string& self, const ConnectLimits& limits = {});
 
 }  // namespace weft::bus

@@ -1,6 +1,7 @@
 #include "probes/run/agent_run.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "topology/model/fabric.hpp"
 
@@ -25,6 +26,18 @@ Result<Server> open_server(const BusPlace& place, RunId run, const Fabric& fabri
   return Server{std::move(own), {}};
 }
 
+/// As the coordinator, within the time that the run has.
+Result<std::unique_ptr<session::Bus>> connect(const bus::NatsAddress& address, RunId run,
+                                              const std::optional<session::TimeLimit>& limit,
+                                              const std::stop_token& stop) {
+  const auto until = limit ? std::optional(limit->until) : std::nullopt;
+  auto bus = connect_nats(address, run, std::string(session::kCoordinator), {until, stop});
+  if (!bus && limit && std::chrono::steady_clock::now() >= limit->until)
+    return fail(ErrorKind::timeout, "the time given (--timeout {}) was over while connecting: {}",
+                weft::to_string(limit->given), bus.error().message);
+  return bus;
+}
+
 }  // namespace
 
 Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const Fabric& fabric,
@@ -34,12 +47,12 @@ Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const
   session::Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
   coordinator.name_targets(nics_of(site));
   if (const auto* standing = std::get_if<StandingAgents>(&place)) {
-    WEFT_TRY(const auto bus, connect_nats(standing->bus, standing->runs, std::string(session::kCoordinator)));
+    WEFT_TRY(const auto bus, connect(standing->bus, standing->runs, timing.limit, stop));
     return coordinate(*bus, coordinator, on_progress, std::move(stop));
   }
   WEFT_TRY(const auto server, open_server(place, secrets.run, fabric, site));
-  WEFT_TRY(const auto bus, connect_nats(server.address_for(session::kCoordinator), secrets.run,
-                                        std::string(session::kCoordinator)));
+  WEFT_TRY(const auto bus,
+           connect(server.address_for(session::kCoordinator), secrets.run, timing.limit, stop));
   const auto bus_of = [&](const std::string& host) { return server.address_for(host); };
   WEFT_TRY(auto agents, Agents::start(fabric, site, bus_of, secrets.run, stop, timing.limit));
   return coordinate(*bus, coordinator, on_progress, std::move(stop), [&] {

@@ -1,12 +1,19 @@
 // What `weft sweep --fabric` and `weft trace --fabric` answer to mistakes, before anything is started.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <chrono>
 #include <cstdlib>
 
+#include "cli/bus.hpp"
 #include "probes/run/listen_address.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "topology/os/file_descriptor.hpp"
+#include "topology/os/scratch_directory.hpp"
+#include "topology/os/socket_address.hpp"
 
 namespace weft::cli {
 namespace {
@@ -139,6 +146,29 @@ TEST(ClusterArguments, AgentsThatStandAreNotStartedNorToldHowToProbe) {
       "fabric: a\nkind: infiniband\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\n");
   EXPECT_THAT(call(sweep_command, {"--fabric", infiniband.path(), "--credential", "c.json"}).err,
               HasSubstr("--credential is not used"));
+}
+
+TEST(ClusterArguments, ABusThatDoesNotAnswerTakesNoLongerThanTheTimeGiven) {
+  const ScratchFile file(kFabric);
+  const os::FileDescriptor silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto any = os::socket_address(*IpAddress::parse("127.0.0.1"), UdpPort(0));
+  ASSERT_EQ(::bind(silent.get(), any.get(), any.size), 0);
+  ASSERT_EQ(::listen(silent.get(), 8), 0);  // as a server that was stopped (SIGSTOP)
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  ::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&at), &size);
+  const auto scratch = os::ScratchDirectory::make();
+  ASSERT_TRUE(scratch);
+  const auto bus = scratch->path().string() + "/bus";
+  const auto made = call(bus_command, {"init", bus, "--fabric", "a", "--hosts", "host[1-2]", "--listen",
+                                       fmt::format("127.0.0.1:{}", ntohs(at.sin_port))});
+  ASSERT_EQ(made.status, 0) << made.err;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto swept = call(sweep_command, {"--fabric", file.path(), "--credential",
+                                          bus + "/watchers/watcher.json", "--timeout", "1s"});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_EQ(swept.status, 69) << swept.err;
+  EXPECT_THAT(swept.err, HasSubstr("the time given (--timeout 1s) was over while connecting"));
 }
 
 TEST(ClusterArguments, WithoutAddressesATraceIsSimulatedAndSaysSo) {

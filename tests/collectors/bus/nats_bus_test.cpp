@@ -223,6 +223,34 @@ TEST(NatsBus, NoServerIsAnErrorThatNamesTheUrl) {
   EXPECT_NE(refused.error().message.find("nats://127.0.0.1:1"), std::string::npos);
 }
 
+TEST(NatsBus, AServerThatTakesConnectionsAndNeverAnswersIsGivenUpInTime) {
+  // As one that was stopped (SIGSTOP): the kernel connects.
+  const os::FileDescriptor silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto any = os::socket_address(*IpAddress::parse("127.0.0.1"), UdpPort(0));
+  ASSERT_EQ(::bind(silent.get(), any.get(), any.size), 0);
+  ASSERT_EQ(::listen(silent.get(), 8), 0);
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  ::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&at), &size);
+  const NatsAddress address{"nats://127.0.0.1:" + std::to_string(ntohs(at.sin_port)), ""};
+  const auto took = [&](const ConnectLimits& limits) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto refused = connect_nats(address, kRun, "host1", limits);
+    EXPECT_FALSE(refused);
+    if (!refused) {
+      EXPECT_EQ(refused.error().kind, ErrorKind::absent);
+      EXPECT_NE(refused.error().message.find(address.url), std::string::npos) << refused.error().message;
+    }
+    return std::chrono::steady_clock::now() - begin;
+  };
+  // One try alone may take 3 s, and four of them 13.
+  EXPECT_LT(took({.until = std::chrono::steady_clock::now() + std::chrono::seconds(1)}),
+            std::chrono::milliseconds(2500));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_LT(took({.stop = stop.get_token()}), std::chrono::seconds(2));
+}
+
 TEST(NatsBus, ALostServerIsAnErrorAndNoHang) {
   auto nats = std::make_unique<Result<run::NatsServer>>(server());
   ASSERT_TRUE(*nats);
