@@ -328,8 +328,6 @@ int sweep_place(const po::variables_map& values, const session::SweepOptions& op
   if (infiniband && (values.count("counters") || values.count("prometheus")))
     return report({ErrorKind::usage,
                    "--counters and --prometheus are for RoCE: on InfiniBand a sweep asks the ports itself"});
-  if (infiniband && values.count("credential"))
-    print_stderr("weft: --credential is not used: agents of InfiniBand are started for each sweep\n");
   if (file && infiniband) return sweep_infiniband_fabric(values, options, **file);
   if (const auto none = refuse_subnet_options(values); !none) return report(none.error());
   if (file) return sweep_cluster(values, options, **file);

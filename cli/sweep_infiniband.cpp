@@ -200,6 +200,7 @@ Result<int> sweep_fabric(const po::variables_map& values, session::SweepOptions 
   options.tolerate = tolerance;
   if (options.mads_alone) note_missing_load(values);
   WEFT_TRY(const auto limit, read_time_limit(values));
+  WEFT_TRY(const auto launch, read_agents_of(values, file.fabric));
   WEFT_TRY(const auto mads, open_subnet(values));
   WEFT_TRY(const auto reading, read_infiniband(*mads, file.fabric));
   print_notes(reading, "");
@@ -210,7 +211,6 @@ Result<int> sweep_fabric(const po::variables_map& values, session::SweepOptions 
         ErrorKind::usage,
         "a sweep needs two hosts at least that are in the file and in the subnet: weft topology check "
         "tells what differs");
-  WEFT_TRY(const auto launch, read_launch_options(values));
   WEFT_TRY(auto cluster, cluster_of(launch, file, hosts));
   for (run::AgentHost& host : cluster.site.hosts)
     for (run::AgentNic& nic : host.nics) nic.lids = lids_of(reading, nic.nic);

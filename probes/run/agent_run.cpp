@@ -47,6 +47,8 @@ Result<void> run_with_agents(const AgentSite& site, const BusPlace& place, const
   session::Coordinator coordinator(fabric, script, secrets, expected_hosts(site), timing);
   coordinator.name_targets(nics_of(site));
   if (const auto* standing = std::get_if<StandingAgents>(&place)) {
+    if (site.agent_options.engine != EngineKind::automatic)
+      coordinator.require_engine(to_string(site.agent_options.engine));
     WEFT_TRY(const auto bus, connect(standing->bus, standing->runs, timing.limit, stop));
     return coordinate(*bus, coordinator, on_progress, std::move(stop));
   }

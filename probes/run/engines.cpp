@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <set>
 
 #include "collectors/counters/nic_names.hpp"
 #include "probes/datapath/probe_engine.hpp"
@@ -208,8 +211,26 @@ session::OpenEngines chosen_engines(std::vector<session::NicOffer> offers, sessi
   };
 }
 
+umad::OpenMads once_in_ibsim(umad::OpenMads open) {
+  struct Opened {
+    std::mutex mutex;  // standing probes and runs open in threads of their own
+    std::set<Guid> ports;
+  };
+  return [open = std::move(open), opened = std::make_shared<Opened>()](
+             const umad::UmadPort& port) -> Result<std::unique_ptr<mad::Mads>> {
+    if (!port.in_ibsim || !port.guid) return open(port);
+    const std::lock_guard lock(opened->mutex);
+    if (opened->ports.contains(*port.guid))
+      return fail(ErrorKind::not_supported,
+                  "ibsim gives a process one port, to open once, and this one has opened it");
+    auto mads = open(port);
+    if (mads) opened->ports.insert(*port.guid);
+    return mads;
+  };
+}
+
 umad::OpenMads mads_of_host() {
-  return [](const umad::UmadPort& port) { return open_umad(port); };
+  return once_in_ibsim([](const umad::UmadPort& port) { return open_umad(port); });
 }
 
 session::OpenEngines umad_engines(std::vector<session::NicReport> nics, bool in_ibsim, umad::OpenMads open) {

@@ -69,6 +69,8 @@ session::OpenEngines chosen_engines(std::vector<session::NicOffer> offers, sessi
 
 /// The management datagrams of this host's ports.
 umad::OpenMads mads_of_host();
+/// The same by `open`, in ibsim each port once: what opens it again would take datagrams of the first.
+umad::OpenMads once_in_ibsim(umad::OpenMads open);
 
 /// Opens InfiniBand management engines; a NIC's address is the GID of its port.
 session::OpenEngines umad_engines(std::vector<session::NicReport> nics, bool in_ibsim, umad::OpenMads open);

@@ -72,14 +72,11 @@ OpenStandingNic raw_standing_nics(std::uint8_t traffic_class) {
 }
 
 OpenStandingNic umad_standing_nics(bool in_ibsim, umad::OpenMads open) {
-  return [in_ibsim, open = std::move(open),
-          is_open = false](const session::NicReport& nic) mutable -> Result<OpenedNic> {
+  return [in_ibsim, open = std::move(open)](const session::NicReport& nic) -> Result<OpenedNic> {
     const auto guid = port_of_gid(nic.address);
     if (!guid) return fail(ErrorKind::usage, "{} is no GID of an InfiniBand port", to_string(nic.address));
-    if (in_ibsim && is_open)
-      return fail(ErrorKind::not_supported, "ibsim gives a process one port, and that one is open");
-    WEFT_TRY(auto mads, open({.guid = guid, .answers = mad::MadClass::standing_probe, .in_ibsim = in_ibsim}));
-    is_open = true;
+    WEFT_TRY(auto mads,
+             open({.guid = guid, .answers = {mad::MadClass::standing_probe}, .in_ibsim = in_ibsim}));
     return OpenedNic{{.mac = {}, .address = nic.address},
                      std::make_unique<mad::MadPort>(std::move(mads)),
                      std::make_unique<NoStations>(),

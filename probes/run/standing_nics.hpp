@@ -39,8 +39,8 @@ using OpenStandingNic = std::function<Result<OpenedNic>(const session::NicReport
 
 /// By AF_PACKET sockets. What it opens holds UDP 4791 on that address, beside the runs of sweeps.
 OpenStandingNic raw_standing_nics(std::uint8_t traffic_class);
-/// By management datagrams of the InfiniBand ports whose GIDs are the NICs' addresses. In ibsim a process has
-/// one port, and opens it once.
+/// By management datagrams of the InfiniBand ports whose GIDs are the NICs' addresses, beside the runs of
+/// sweeps, which have another class of datagrams.
 OpenStandingNic umad_standing_nics(bool in_ibsim, umad::OpenMads open);
 
 /// By queue pairs of datagrams of the NICs' RDMA devices.

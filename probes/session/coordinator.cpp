@@ -79,6 +79,12 @@ void Coordinator::on(Agent& agent, const std::string& name, const Hello& hello, 
     return lose(name, Whose::tool,
                 "its agent began anew during the run: it was started again, or had heard nothing for 10 s",
                 actions);
+  if (!sends_as_required(hello))
+    return lose(
+        name, Whose::tool,
+        fmt::format("its agent was started with --engine {}, and this fabric is probed by --engine {}",
+                    hello.engine, required_engine_),
+        actions);
   if (!meet_nics(agent, hello))
     return lose(name, Whose::tool,
                 "its agent was started with none of the NICs that the fabric file gives it", actions);

@@ -71,6 +71,10 @@ class Coordinator {
   /// The run's NICs and where they are: agents send to no others. Call before start.
   void name_targets(std::vector<datapath::RunNic> targets) { targets_ = std::move(targets); }
 
+  /// By this engine the NICs of the run are to send: agents that others started with another one are not
+  /// tested. Call before start.
+  void require_engine(std::string_view engine) { required_engine_ = engine; }
+
   using Actions = std::vector<CoordinatorAction>;
   /// Call first.
   Actions start(TimePoint now);
@@ -142,6 +146,7 @@ class Coordinator {
   // Agents that others started may have other NICs than the fabric file says, call them otherwise, and send
   // by different engines.
   bool meet_nics(Agent& agent, const Hello& hello);
+  bool sends_as_required(const Hello& hello) const;
   void keep_one_engine(Actions& actions);
   /// The host that serves a NIC, if its agent is at work.
   const std::string* working_host_of(PortId nic) const;
@@ -171,6 +176,7 @@ class Coordinator {
   CoordinatorTiming timing_;
   Script& script_;
   std::vector<datapath::RunNic> targets_;
+  std::string required_engine_;  // empty: any
   std::map<std::string, Agent> agents_;
   std::map<PortId, std::string> host_of_nic_;
   Phase phase_ = Phase::gathering;

@@ -7,6 +7,22 @@
 #include "topology/model/fabric.hpp"
 
 namespace weft::session {
+namespace {
+
+/// Engines of one kind answer each other: packets of DPDK and of raw sockets are the same, and management
+/// datagrams in ibsim are what they are elsewhere.
+std::string_view kind_of(std::string_view engine) {
+  if (engine == kDpdkEngine) return kRawEngine;
+  return engine == kIbsimEngine ? kUmadEngine : engine;
+}
+
+}  // namespace
+
+/// One that does not tell may.
+bool Coordinator::sends_as_required(const Hello& hello) const {
+  return required_engine_.empty() || hello.engine.empty() ||
+         kind_of(hello.engine) == kind_of(required_engine_);
+}
 
 /// By their names, else by their addresses. False: it serves none of them.
 bool Coordinator::meet_nics(Agent& agent, const Hello& hello) {
@@ -74,12 +90,10 @@ void Coordinator::choose_engine_of_run(Actions& actions) {
   for (const auto& [name, why] : useless) lose(name, Whose::tool, why, actions);
 }
 
-/// That of most NICs: packets of DPDK and of raw sockets are the same, and answer none of another engine.
+/// That of most NICs.
 void Coordinator::keep_one_engine(Actions& actions) {
   if (script_.mixes_engines()) return;
-  const auto kind = [](const Agent& agent) {
-    return agent.engine == kDpdkEngine ? kRawEngine : std::string_view(agent.engine);
-  };
+  const auto kind = [](const Agent& agent) { return kind_of(agent.engine); };
   const auto is_told = [](const Agent& agent) {
     return agent.state == AgentState::ready && !agent.engine.empty() && agent.engine != kAnyEngine;
   };

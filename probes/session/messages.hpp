@@ -25,11 +25,13 @@ namespace weft::session {
 /// it.
 inline constexpr std::uint32_t kProtocol = 7;
 
-// The engines that a run chooses among, as these messages name them.
+// Engines, as these messages name them.
 inline constexpr std::string_view kAnyEngine = "auto";
 inline constexpr std::string_view kRawEngine = "raw";
 inline constexpr std::string_view kDpdkEngine = "dpdk";
 inline constexpr std::string_view kVerbsEngine = "verbs";
+inline constexpr std::string_view kUmadEngine = "umad";
+inline constexpr std::string_view kIbsimEngine = "ibsim";
 
 // From the coordinator.
 

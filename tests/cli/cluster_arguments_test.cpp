@@ -144,8 +144,15 @@ TEST(ClusterArguments, AgentsThatStandAreNotStartedNorToldHowToProbe) {
   }
   const ScratchFile infiniband(
       "fabric: a\nkind: infiniband\nclos: {leaves: 2, spines: 1, hosts_per_leaf: 1}\n");
-  EXPECT_THAT(call(sweep_command, {"--fabric", infiniband.path(), "--credential", "c.json"}).err,
-              HasSubstr("--credential is not used"));
+  EXPECT_THAT(call(sweep_command, {"--fabric", infiniband.path(), "--credential", "/no/such.json"}).err,
+              HasSubstr("/no/such.json"));
+  EXPECT_THAT(call(sweep_command,
+                   {"--fabric", infiniband.path(), "--credential", "/no/such.json", "--engine", "verbs"})
+                  .err,
+              HasSubstr("--engine: with --credential no agent is started"));
+  EXPECT_THAT(
+      call(trace_command, {"host1", "host2", "--fabric", infiniband.path(), "--credential", "c.json"}).err,
+      HasSubstr("--credential is not used: on InfiniBand tables tell the paths"));
 }
 
 TEST(ClusterArguments, ABusThatDoesNotAnswerTakesNoLongerThanTheTimeGiven) {

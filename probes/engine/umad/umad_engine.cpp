@@ -75,7 +75,7 @@ Result<std::unique_ptr<datapath::ProbeEngine>> open_umad_engine(const UmadPort& 
                                                                 const OpenMads& open) {
   if (sodium_init() < 0) return fail(ErrorKind::internal, "libsodium does not start");
   UmadPort answering = port;
-  answering.answers = mad::MadClass::probe;
+  answering.answers = {mad::MadClass::probe};
   WEFT_TRY(auto mads, open(answering));
   return std::make_unique<UmadEngine>(std::move(mads), secrets, own);
 }

@@ -256,7 +256,7 @@ Result<std::unique_ptr<mad::Mads>> open_umad(const UmadPort& wanted) {
   for (const auto mad_class :
        {mad::MadClass::subnet, mad::MadClass::subnet_directed, mad::MadClass::performance})
     WEFT_TRY_VOID(umad->register_class(mad_class, false));
-  if (port.answers) WEFT_TRY_VOID(umad->register_class(*port.answers, true));
+  for (const auto mad_class : port.answers) WEFT_TRY_VOID(umad->register_class(mad_class, true));
   if (port.in_ibsim) WEFT_TRY_VOID(umad->claim_manager(port));
   return umad;
 }

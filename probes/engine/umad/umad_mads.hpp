@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "probes/mad/mads.hpp"
 
@@ -14,8 +15,8 @@ struct UmadPort {
   std::optional<Guid> guid = std::nullopt;  // of the port; the two below are then found by it
   std::string device;                       // empty: the first with an active InfiniBand port
   std::uint8_t port = 0;                    // 0: the device's first active port
-  /// Takes the requests of this class of weft's own that others send here.
-  std::optional<mad::MadClass> answers = std::nullopt;
+  /// Takes the requests of these classes of weft's own that others send here.
+  std::vector<mad::MadClass> answers = {};
   /// Says that a subnet manager is here, for as long as it is open: ibsim hands requests to those alone (and
   /// crashes its preload library when one comes before the classes are registered). Never on a real fabric.
   bool in_ibsim = false;

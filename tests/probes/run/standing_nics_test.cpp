@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/run/engines.hpp"
 #include "probes/watch/mad_codec.hpp"
 #include "topology/model/infiniband.hpp"
 
 namespace weft::run {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// A port at which nothing ever comes.
@@ -22,13 +24,13 @@ class SilentMads final : public mad::Mads {
 };
 
 struct Opener {
-  OpenStandingNic standing(bool in_ibsim) {
-    return umad_standing_nics(
-        in_ibsim, [this](const umad::UmadPort& port) -> Result<std::unique_ptr<mad::Mads>> {
-          ports.push_back(port);
-          if (is_absent) return fail(ErrorKind::absent, "no InfiniBand port of this host has the GUID");
-          return std::make_unique<SilentMads>();
-        });
+  OpenStandingNic standing(bool in_ibsim) { return umad_standing_nics(in_ibsim, once_in_ibsim(open())); }
+  umad::OpenMads open() {
+    return [this](const umad::UmadPort& port) -> Result<std::unique_ptr<mad::Mads>> {
+      ports.push_back(port);
+      if (is_absent) return fail(ErrorKind::absent, "no InfiniBand port of this host has the GUID");
+      return std::make_unique<SilentMads>();
+    };
   }
   std::vector<umad::UmadPort> ports;
   bool is_absent = false;
@@ -49,7 +51,7 @@ TEST(UmadStandingNics, OpenThePortOfTheGidForItsOwnClassOfRequests) {
     EXPECT_EQ(nic->codec, &watch::mad_codec());
     EXPECT_TRUE(nic->next_hops->next_hop(gid_address(Guid(1)))) << "the label is all of the way";
     EXPECT_EQ(opener.ports.back().guid, guid);
-    EXPECT_EQ(opener.ports.back().answers, mad::MadClass::standing_probe);
+    EXPECT_THAT(opener.ports.back().answers, ElementsAre(mad::MadClass::standing_probe));
     EXPECT_FALSE(opener.ports.back().in_ibsim);
   }
 }
@@ -62,6 +64,16 @@ TEST(UmadStandingNics, SayWhatIsNotThere) {
   EXPECT_THAT(roce.error().message, HasSubstr("10.0.0.1 is no GID of an InfiniBand port"));
   opener.is_absent = true;
   EXPECT_EQ(open(port_with(Guid(5))).error().kind, ErrorKind::absent);
+}
+
+TEST(UmadStandingNics, AreOpenedBesideRunsAsOftenAsTheyAreAskedFor) {
+  Opener opener;
+  const auto open = opener.standing(false);
+  EXPECT_TRUE(open(port_with(Guid(5))));
+  const auto run = umad_engines({port_with(Guid(5))}, false, opener.open());
+  const auto engines = run({port_with(Guid(5)).interface, PortId(1)}, {}, nullptr);
+  ASSERT_TRUE(engines) << engines.error().message;
+  EXPECT_THAT(opener.ports.back().answers, ElementsAre(mad::MadClass::probe));
 }
 
 TEST(UmadStandingNics, InIbsimAProcessOpensOnePortOnce) {

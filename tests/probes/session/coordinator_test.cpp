@@ -182,6 +182,19 @@ TEST(Coordinator, KeepsTheAgentsOfOneEngine) {
   EXPECT_EQ(alike.untested(), "") << "their packets are the same";
 }
 
+TEST(Coordinator, DoesNotBlameWhoseAgentWasStartedWithAnotherEngineThanTheRunNeeds) {
+  TwoHosts run;
+  run.coordinator.require_engine("umad");
+  run.says("host2", Hello{.host = "host2", .engine = "raw", .nics = {{"eth0", IpAddress()}}});
+  EXPECT_EQ(run.untested(),
+            "host2: its agent was started with --engine raw, and this fabric is probed by --engine umad\n");
+  EXPECT_EQ(run.blame(), "");
+  EXPECT_TRUE(run.was_stopped("host2"));
+  run.says("host1", Hello{.host = "host1", .engine = "ibsim"});
+  run.says("host1", Ready{});
+  ASSERT_EQ(run.tasks_of("host1").size(), 1u) << "the same datagrams, in a lab";
+}
+
 TEST(Coordinator, GoesOnWithoutAnAgentOfAnotherProtocol) {
   TwoHosts run;
   run.says("host2", Hello{.host = "host2", .version = "0.1", .protocol = 1});
