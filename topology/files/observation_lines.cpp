@@ -76,8 +76,8 @@ class ObservationReader::Impl {
 
   /// Tells a row that was read before from a new one, and takes back those just before it that turn out to be
   /// repeats.
-  bool is_repeat(std::string_view line, bool has_number, bool has_time) {
-    const auto [repeat, before] = repeated_.next({line, has_number, has_time});
+  bool is_repeat(const RepeatedRows::Row& row) {
+    const auto [repeat, before] = repeated_.next(row);
     if (!repeat) {
       ends_.push_back(rows_.ends());
       if (ends_.size() > RepeatedRows::kMinRow) ends_.pop_front();
@@ -92,14 +92,15 @@ class ObservationReader::Impl {
     return true;
   }
   Result<void> add_usual(std::string_view line) {
-    if (is_repeat(line, probe_.row.has_value(), probe_.start_us.has_value())) return {};
+    if (is_repeat({line, probe_.row, probe_.start_us.has_value()})) return {};
     return rows_.add(probe_);
   }
   Result<void> add_unusual(std::string_view line) {
     WEFT_TRY(const auto json, parse_json(line, "line"));
     const JsonView view(json, "line");
-    if (const auto row = read_count(view, "row", 0); !row) return pass_on(row);
-    if (is_repeat(line, view.find("row").has_value(), view.find("window").has_value())) return {};
+    WEFT_TRY(const auto number, read_count(view, "row", 0));
+    const auto row = view.find("row") ? std::optional(number) : std::nullopt;
+    if (is_repeat({line, row, view.find("window").has_value()})) return {};
     return rows_.add(view);
   }
   void note(const std::string& message) {

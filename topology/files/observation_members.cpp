@@ -1,5 +1,6 @@
 #include "topology/files/observation_members.hpp"
 
+#include <array>
 #include <charconv>
 
 #include "topology/findings/loss_runs.hpp"
@@ -25,6 +26,14 @@ Result<std::vector<LossRun>> read_runs(const JsonView& view) {
 
 constexpr double kUsualWindow = 1e12;  // us
 
+/// What a string holds as it stands: no quote, no escape, no control character.
+constexpr auto kInString = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < plain.size(); ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+bool ends_string(char c) { return !kInString[static_cast<unsigned char>(c)]; }
+
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
@@ -39,11 +48,8 @@ class Cursor {
   bool string(std::string_view& out) {
     if (!skip('"')) return false;
     const char* const from = at_;
-    while (at_ != end_ && *at_ != '"') {
-      if (*at_ == '\\' || static_cast<unsigned char>(*at_) < 0x20) return false;
-      ++at_;
-    }
-    if (at_ == end_) return false;
+    while (at_ != end_ && !ends_string(*at_)) ++at_;
+    if (at_ == end_ || *at_ != '"') return false;
     out = {from, static_cast<std::size_t>(at_ - from)};
     ++at_;
     return true;

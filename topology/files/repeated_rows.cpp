@@ -4,11 +4,23 @@
 
 namespace weft::files {
 
+bool RepeatedRows::is_read(std::uint64_t number, std::uint64_t hash) {
+  const bool rises = rising_.empty() ? first_.empty() : number > highest_;
+  if (rises) {
+    rising_.push_back(hash);
+    highest_ = number;
+    return false;
+  }
+  for (const std::uint64_t before : rising_) first_.try_emplace(before, 0);
+  rising_.clear();
+  return !first_.try_emplace(hash, 0).second;
+}
+
 RepeatedRows::Answer RepeatedRows::next(const Row& row) {
   const std::uint64_t hash = std::hash<std::string_view>()(row.text);
-  if (row.has_number) {
+  if (row.number) {
     alike_ = 0;
-    return {!first_.try_emplace(hash, 0).second, 0};
+    return {is_read(*row.number, hash), 0};
   }
   if (alike_ > 0 && like_ < rows_.size() && rows_[like_] == hash && (row.has_time || alike_ >= kMinRow)) {
     ++like_;

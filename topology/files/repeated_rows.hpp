@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -19,7 +20,7 @@ class RepeatedRows {
 
   struct Row {
     std::string_view text;
-    bool has_number = false;
+    std::optional<std::uint64_t> number = std::nullopt;
     bool has_time = false;
   };
   struct Answer {
@@ -31,10 +32,15 @@ class RepeatedRows {
  private:
   using Index = std::uint32_t;
 
+  bool is_read(std::uint64_t number, std::uint64_t hash);
+
   std::vector<std::uint64_t> rows_;  // hashes of those without number, in the order of the file
   std::unordered_map<std::uint64_t, Index> first_;  // where a row stands first
-  Index like_ = 0;                                  // the next row is a repeat if it is equal to this one
-  std::size_t alike_ = 0;                           // rows in a row that were
+  /// As long as numbers rise no row can be equal to one before: these hashes are not in first_ yet.
+  std::vector<std::uint64_t> rising_;
+  std::uint64_t highest_ = 0;  // of their numbers
+  Index like_ = 0;             // the next row is a repeat if it is equal to this one
+  std::size_t alike_ = 0;      // rows in a row that were
 };
 
 }  // namespace weft::files

@@ -84,6 +84,13 @@ TEST(RepeatedRows, WithNumbersTheOrderDoesNotMatter) {
   EXPECT_EQ(result.repeated, 20u);
 }
 
+TEST(RepeatedRows, ANumberedFileTwiceOverSaysNoMoreThanOnce) {
+  const auto result = read(run(50, true) + run(50, true) + row(50, ",\"row\":50"));
+  EXPECT_EQ(result.observations.probes.size(), 51u);
+  EXPECT_EQ(result.repeated, 50u);
+  EXPECT_EQ(result.first_repeated, 51u);
+}
+
 TEST(RepeatedRows, TwoEqualRowsOfOneRunBothCount) {
   EXPECT_EQ(read(row(7) + row(7) + row(8) + row(8)).repeated, 0u);
   const auto numbered = read(row(7, ",\"row\":0") + row(7, ",\"row\":1"));
