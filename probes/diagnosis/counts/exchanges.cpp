@@ -61,11 +61,9 @@ class Challenges {
     const Kept kept = state_.keep();
     note_scatter();
     LikeliestHazards all(state_.problem(), state_.forbidden(), true);
-    all.settle();
-    const double fits = all.log_likelihood();
     left_ = challenges(state_.faults());
     while (!left_.empty() && !climb_.is_over()) {
-      if (challenge(*left_.begin(), kept, best, fits)) {
+      if (challenge(*left_.begin(), kept, best, all)) {
         challenged_.clear(), spared_.clear();
         return true;
       }
@@ -74,11 +72,10 @@ class Challenges {
     return false;
   }
 
-  /// `fits`: the log-likelihood of what fits best of all. True: the state is a better one; else it is as it
-  /// was.
-  bool challenge(const Suspects& forbidden, const Kept& kept, const Worth& best, double fits) {
+  /// `all`: the likeliest hazards of all channels. True: the state is a better one; else it is as it was.
+  bool challenge(const Suspects& forbidden, const Kept& kept, const Worth& best, LikeliestHazards& all) {
     if (try_without(forbidden, kept, best)) return true;
-    if (is_needed(forbidden, fits)) return false;
+    if (is_needed(forbidden, all)) return false;
     auto out = forbidden;
     std::ranges::copy(replaced_, std::back_inserter(out));
     climb_.without(out, best.probable - kAsGood);
@@ -101,11 +98,16 @@ class Challenges {
     return all;
   }
 
-  /// However much else loses packets, these must too.
-  bool is_needed(const Suspects& suspects, double fits) const {
-    std::vector<bool> left_out(state_.problem().suspects.size(), false);
-    for (const std::uint32_t s : suspects) left_out[s] = true;
-    return !LikeliestHazards(state_.problem(), left_out, true).can_reach(fits - kNeeded);
+  /// However much else loses packets, these must too. Both fits go on until that is known.
+  static bool is_needed(const Suspects& suspects, LikeliestHazards& all) {
+    LikeliestHazards rest = all.without(suspects);
+    for (bool goes_on = true; goes_on;) {
+      if (rest.most() < all.reached() - kNeeded) return true;
+      if (rest.reached() >= all.most() - kNeeded) return false;
+      const bool all_is_rougher = all.most() - all.reached() >= rest.most() - rest.reached();
+      goes_on = all_is_rougher ? all.go_on() || rest.go_on() : rest.go_on() || all.go_on();
+    }
+    return false;
   }
 
   /// With nothing in their place: a fault that is all but certain while the others lose what they were found

@@ -1,9 +1,11 @@
 // The hazards d of all channels at once that make the counts of a CountProblem likeliest, no bursts assumed:
 // by expectation-maximisation (as in Vardi, JASA 1996), each lost packet shared out among the channels of its
 // path by their hazards. The log-likelihood is concave, so its slopes tell how much better any others could
-// fit.
+// fit (Lagrangian duality).
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "probes/diagnosis/counts/count_problem.hpp"
@@ -45,16 +47,20 @@ class LikeliestHazards {
   /// `left_out`: by suspect. Suspects that are no channels have no hazard; with `of_sizes` those that harm
   /// large packets only have. The problem must outlive this.
   LikeliestHazards(const CountProblem& problem, const std::vector<bool>& left_out, bool of_sizes);
+  /// The same fit without these suspects, from its start.
+  LikeliestHazards without(std::span<const std::uint32_t> suspects) const;
 
   /// As many turns as are affordable.
   void settle();
-  /// Until it is known whether any hazards reach this log-likelihood; true where they may.
-  bool can_reach(double log_likelihood);
+  /// As many turns more as there were; false: no more are affordable.
+  bool go_on();
 
   /// By suspect.
   const std::vector<double>& hazards() const { return hazard_; }
-  /// Log-likelihood, up to a constant of the problem.
-  double log_likelihood() const;
+  /// Between these two is the highest log-likelihood of any hazards, up to a constant of the problem:
+  /// `reached` by those after the last go_on(), `most` by none.
+  double reached() const { return reached_; }
+  double most() const { return most_; }
 
  private:
   /// Sums over the rows that a suspect is in.
@@ -64,16 +70,20 @@ class LikeliestHazards {
   };
 
   void add_rows();
+  void begin();
+  void sum_up();
   void turn();
+  void look();
   int affordable_turns() const;
 
   const CountProblem& problem_;
   HazardRows table_;
   std::vector<double> survived_;  // by suspect: packets, by their shares
-  double lost_of_rows_ = 0;
+  std::vector<double> start_;     // of the hazards
   std::vector<double> hazard_;
-  std::vector<Sums> sums_;
-  double most_missing_ = 0;  // of the log-likelihood before the last turn to the highest there is
+  std::vector<Sums> sums_;  // for these hazards
+  int turns_ = 0;
+  double reached_ = 0, most_ = 0;
 };
 
 }  // namespace weft::diagnosis
