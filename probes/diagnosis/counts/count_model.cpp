@@ -94,7 +94,7 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
   for (std::uint32_t s = 0; s < suspects(); ++s) begins_.push_back(problem.begins_of_all_bursts(s));
   profile_.resize(grid_.size());
   for (auto* const by_share : {&own_, &at_}) by_share->resize(problem.shares.size());
-  for (auto* const by_point : {&product_, &lost_, &power_}) by_point->resize(grid_.size());
+  for (auto* const by_point : {&product_, &lost_, &power_, &exponents_}) by_point->resize(grid_.size());
   burst_term_.resize(problem.row_count());
   log_burst_term_.resize(problem.row_count());
   sum_rows();
@@ -137,16 +137,23 @@ double CountModel::stray_hazard() const {
 }
 
 void CountModel::sum_rows() {
-  row_hazard_.resize(problem_.row_count());
+  for (auto* const by_row : {&row_hazard_, &row_lost_, &log_single_}) by_row->resize(problem_.row_count());
   row_burst_.assign(problem_.row_count(), 0.0);
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row) {
-    row_hazard_[row] = problem_.drop_hazard(row);
+    double hazard = problem_.drop_hazard(row);
     for (const auto& cell : problem_.suspects_of(row)) {
-      row_hazard_[row] += spread(problem_.shares[cell.share], hazard_[cell.index]);
+      hazard += spread(problem_.shares[cell.share], hazard_[cell.index]);
       row_burst_[row] += problem_.shares[cell.share] * hazard_[cell.index + suspects()];
     }
+    set_row_hazard(row, hazard);
     fold_bursts(row);
   }
+}
+
+void CountModel::set_row_hazard(std::uint32_t row, double hazard) {
+  row_hazard_[row] = hazard;
+  row_lost_[row] = -std::expm1(-std::max(hazard, kMinHazard));
+  log_single_[row] = std::numeric_limits<double>::quiet_NaN();
 }
 
 double CountModel::stray_of(std::uint32_t row) const {
@@ -176,56 +183,80 @@ void CountModel::set_hazard(std::uint32_t i, double hazard) {
       row_burst_[cell.index] = std::max(row_burst_[cell.index] + share * (hazard - hazard_[i]), 0.0);
       fold_bursts(cell.index);
     } else {
-      row_hazard_[cell.index] += now[cell.share] - before[cell.share];
+      const double more = now[cell.share].hazard - before[cell.share].hazard;
+      set_row_hazard(cell.index, row_hazard_[cell.index] + more);
     }
   }
   hazard_[i] = hazard;
 }
 
-std::span<const double> CountModel::spreads(double hazard, std::vector<double>& by_share) const {
+auto CountModel::spreads(double hazard, std::vector<Spread>& by_share) const -> std::span<const Spread> {
+  const double lost = -std::expm1(-hazard);
   for (std::size_t share = 0; share < problem_.shares.size(); ++share)
-    by_share[share] = spread(problem_.shares[share], hazard);
+    by_share[share] = {spread(problem_.shares[share], hazard), problem_.shares[share] * lost};
   return by_share;
 }
 
-/// What a row's path loses without a suspect that a share of it crosses: `own`, by share, is the suspect's.
-double CountModel::others(const CountProblem::Cell& cell, std::span<const double> own) const {
-  return std::max(row_hazard_[cell.index] - own[cell.share], kMinHazard);
+/// The share of a row's packets that is lost without a suspect that a share of its paths crosses: `own`, by
+/// share, is the suspect's. Where that loses nearly all, what is left of it has no digits.
+double CountModel::lost_elsewhere(const CountProblem::Cell& cell, std::span<const Spread> own) const {
+  constexpr double kNearlyAll = 0.9;
+  const auto& [hazard, lost] = own[cell.share];
+  const double rest = lost < kNearlyAll ? (row_lost_[cell.index] - lost) / (1.0 - lost)
+                                        : -std::expm1(hazard - row_hazard_[cell.index]);
+  return std::max(rest, kMinHazard);
+}
+
+/// Times the probability of a row's counts, but for what did not get lost, where so much of it is lost one by
+/// one.
+void CountModel::multiply_by_row(std::uint32_t row, double lost, LogProduct& product) const {
+  if (is_direct(row)) {
+    double power = choose_[row];
+    for (std::uint32_t k = problem_.k[row]; k > 0; --k) power *= lost;
+    product.multiply_by(power + burst_term_[row]);
+  } else {
+    product.add(log_add(log_choose_[row] + problem_.k[row] * std::log(lost), log_burst_term_[row]));
+  }
 }
 
 double CountModel::log_single(std::uint32_t row) const {
-  const double d = std::max(row_hazard_[row], kMinHazard);
-  return log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d));
+  double& known = log_single_[row];
+  if (std::isnan(known)) known = log_choose_[row] + problem_.k[row] * std::log(row_lost_[row]);
+  return known;
 }
 
 double CountModel::value(std::uint32_t i, double hazard) const {
   const std::uint32_t suspect = suspect_of(i);
-  double sum = is_burst(i) ? -begins_[suspect] * hazard : 0.0;
-  const auto own = spreads(hazard_[i], own_), at = spreads(hazard, at_);
-  for (const auto& cell : problem_.rows_of(suspect)) {
-    const std::uint32_t row = cell.index;
-    if (is_burst(i)) {
+  if (is_burst(i)) {
+    double sum = -begins_[suspect] * hazard;
+    for (const auto& cell : problem_.rows_of(suspect)) {
+      const std::uint32_t row = cell.index;
       const double share = problem_.shares[cell.share];
       const double rest = std::max(row_burst_[row] - share * hazard_[i], 0.0);
       sum += log_add(
           log_single(row),
           log_burst_odds(row, problem_.begins_of_bursts(row) * (rest + share * hazard)) + log_burst_[row]);
-    } else {
-      const double d = others(cell, own) + at[cell.share];
-      sum += log_add(log_choose_[row] + problem_.k[row] * std::log(-std::expm1(-d)), log_burst_term_[row]);
     }
+    return sum;
   }
-  if (is_burst(i)) return sum;
+  LogProduct product;
+  const auto own = spreads(hazard_[i], own_), at = spreads(hazard, at_);
+  for (const auto& cell : problem_.rows_of(suspect)) {
+    const double rest = lost_elsewhere(cell, own);
+    multiply_by_row(cell.index, rest + (1.0 - rest) * at[cell.share].lost, product);
+  }
+  double sum = product.log();
   for (std::size_t share = 0; share < problem_.shares.size(); ++share)
     if (const double survivors = problem_.survivors(suspect, share); survivors > 0)
-      sum -= survivors * at[share];
+      sum -= survivors * at[share].hazard;
   return sum;
 }
 
 double CountModel::log_likelihood() const {
-  double sum = 0;
+  LogProduct product;
   for (std::uint32_t row = 0; row < problem_.row_count(); ++row)
-    sum += log_add(log_single(row), log_burst_term_[row]);
+    multiply_by_row(row, row_lost_[row], product);
+  double sum = product.log();
   for (std::uint32_t s = 0; s < suspects(); ++s) {
     sum -= begins_[s] * hazard_[s + suspects()];
     for (std::size_t share = 0; share < problem_.shares.size(); ++share)

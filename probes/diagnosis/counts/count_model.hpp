@@ -8,6 +8,7 @@
 // Mutable state of one inference; one thread.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,6 +31,21 @@ double first_background(const CountProblem& problem, const std::vector<double>& 
 
 /// Nats: beside 1, exp of this changes not even the last digit.
 inline constexpr double kNothingBeside = -37.0;
+
+/// The logarithm of a product: of many factors at once, as far as their product is a number to work with.
+class LogProduct {
+ public:
+  static constexpr double kMost = 1e120;
+  void multiply_by(double factor) {
+    product_ *= factor;
+    if (product_ > kMost || product_ < 1.0 / kMost) sum_ += std::log(product_), product_ = 1.0;
+  }
+  void add(double log) { sum_ += log; }
+  double log() const { return sum_ + std::log(product_); }
+
+ private:
+  double product_ = 1.0, sum_ = 0.0;
+};
 
 class CountModel {
  public:
@@ -83,9 +99,16 @@ class CountModel {
   double row_burst(std::uint32_t row) const { return row_burst_[row]; }
 
  private:
-  /// A suspect's hazard as that of paths of which each share crosses it.
-  std::span<const double> spreads(double hazard, std::vector<double>& by_share) const;
-  double others(const CountProblem::Cell& cell, std::span<const double> own) const;
+  /// Of paths of which a share crosses a suspect: what that adds to their hazard, and loses alone.
+  struct Spread {
+    double hazard = 0, lost = 0;
+  };
+  std::span<const Spread> spreads(double hazard, std::vector<Spread>& by_share) const;
+  double lost_elsewhere(const CountProblem::Cell& cell, std::span<const Spread> own) const;
+  /// Its binomial coefficient and its burst are numbers to work with.
+  bool is_direct(std::uint32_t row) const { return choose_[row] > 0 && burst_term_[row] < LogProduct::kMost; }
+  void multiply_by_row(std::uint32_t row, double lost, LogProduct& product) const;
+  void set_row_hazard(std::uint32_t row, double hazard);
   double log_single(std::uint32_t row) const;
   /// The chance of a burst in a row that no channel explains: where its host dropped most of what it lost,
   /// the rest is likely to be of the same kind.
@@ -107,14 +130,16 @@ class CountModel {
   BackgroundPrior prior_;
   Learned learned_;
   HazardGrid grid_;
-  std::vector<double> hazard_;      // d of all suspects, then e of all
-  std::vector<double> begins_;      // by suspect: CountProblem::begins_of_all_bursts
-  std::vector<double> row_hazard_;  // by row: sum of d over its suspects, and of what its host drops
-  std::vector<double> row_burst_;   // by row: sum of e
-  std::vector<double> log_choose_;  // by row: ln (n choose k), and of what its host took
-  std::vector<double> choose_;      // by row, where it is small enough to work with directly; else 0
-  std::vector<double> log_burst_;   // by row: ln burst(k, n)
-  std::vector<double> burst_term_;  // by row: odds of a burst times burst(k, n), or infinite
+  std::vector<double> hazard_;              // d of all suspects, then e of all
+  std::vector<double> begins_;              // by suspect: CountProblem::begins_of_all_bursts
+  std::vector<double> row_hazard_;          // by row: sum of d over its suspects, and of what its host drops
+  std::vector<double> row_lost_;            // by row: the share of its packets that this loses
+  mutable std::vector<double> log_single_;  // by row, once asked for; else no number
+  std::vector<double> row_burst_;           // by row: sum of e
+  std::vector<double> log_choose_;          // by row: ln (n choose k), and of what its host took
+  std::vector<double> choose_;              // by row, where it is small enough to work with directly; else 0
+  std::vector<double> log_burst_;           // by row: ln burst(k, n)
+  std::vector<double> burst_term_;          // by row: odds of a burst times burst(k, n), or infinite
   std::vector<double> log_burst_term_;
   std::vector<double> passed_;  // shares x grid: what share of packets passes at this hazard
   std::vector<double> spread_;  // shares x grid: the hazard of a path of which that share crosses it
@@ -123,7 +148,9 @@ class CountModel {
   mutable std::vector<double> product_;
   mutable std::vector<double> lost_;  // of a row, by point: the share of its packets
   mutable std::vector<double> power_;
-  mutable std::vector<double> own_, at_;  // by share
+  mutable std::vector<double> exponents_;  // by point: exp of this times its hazard
+  mutable double exponents_of_ = -1;
+  mutable std::vector<Spread> own_, at_;  // by share
   struct Line {
     double k, rest, rise;
   };

@@ -9,7 +9,6 @@
 namespace weft::diagnosis {
 namespace {
 
-constexpr double kFoldAbove = 1e120;
 constexpr double kLogPowers = 250.0;        // nats: powers of a share down to exp(-250) are multiplied out
 constexpr double kMaxUnsureEvents = 100.0;  // of bursts in a row: beyond, one of them lost its packets surely
 constexpr double kMinBurst = 3.0;           // nats by which a burst must explain a row better to be looked at
@@ -70,11 +69,11 @@ std::span<const double> CountModel::profile(std::uint32_t i) const {
   for (const auto& cell : problem_.rows_of(i)) {
     const std::uint32_t row = cell.index;
     const std::uint32_t k = problem_.k[row];
-    const double pass = std::exp(-others(cell, own));
+    const double pass = 1.0 - lost_elsewhere(cell, own);
     const double* passed = &passed_[cell.share * points];
     const double burst = burst_term_[row];
     const double choose = choose_[row];
-    const bool direct = choose > 0 && burst < kFoldAbove;
+    const bool direct = is_direct(row);
     if (direct && k == 1) {
       for (std::size_t g = 0; g < points; ++g) product_[g] *= choose * (1.0 - pass * passed[g]) + burst;
     } else {
@@ -85,7 +84,7 @@ std::span<const double> CountModel::profile(std::uint32_t i) const {
         by_bursts += multiply_by_scaled(row);
     }
     // Every factor rises with the hazard: the ends bound all.
-    if (product_[points - 1] > kFoldAbove || product_[0] < 1.0 / kFoldAbove) fold();
+    if (product_[points - 1] > LogProduct::kMost || product_[0] < 1.0 / LogProduct::kMost) fold();
   }
   fold();
   for (double& height : profile_) height += by_bursts;
@@ -109,13 +108,18 @@ std::span<const double> CountModel::burst_profile(std::uint32_t suspect) const {
     const double single = log_single(row);
     const double top = std::max(single, log_burst_[row]);
     const double as_single = std::exp(single - top), as_burst = std::exp(log_burst_[row] - top);
+    if (const double each = begins * share; each != exponents_of_) {  // most rows have as many packets
+      for (std::size_t g = 0; g < points; ++g) exponents_[g] = std::exp(each * grid_.hazard(g));
+      exponents_of_ = each;
+    }
+    const double even_rest = even * std::exp(std::min(rest, kMaxUnsureEvents));
     for (std::size_t g = 0; g < points; ++g) {
       const double events = rest + begins * share * grid_.hazard(g);
       if (events < kMaxUnsureEvents)
-        product_[g] *= as_single + as_burst * std::max(even * std::exp(events) - 1.0, 0.0);
+        product_[g] *= as_single + as_burst * std::max(even_rest * exponents_[g] - 1.0, 0.0);
       else
         profile_[g] += events + log_burst_[row] - top;
-      if (product_[g] > kFoldAbove || product_[g] < 1.0 / kFoldAbove)
+      if (product_[g] > LogProduct::kMost || product_[g] < 1.0 / LogProduct::kMost)
         profile_[g] += std::log(product_[g]), product_[g] = 1.0;
     }
   }
@@ -133,7 +137,7 @@ class CountModel::Lines {
     const auto own = model.spreads(model.hazard_[suspect], model.own_);
     for (const auto& cell : problem_.rows_of(suspect)) {
       const double share = problem_.shares[cell.share];
-      const double rest = -std::expm1(-model.others(cell, own));
+      const double rest = model.lost_elsewhere(cell, own);
       rows_.push_back({static_cast<double>(problem_.k[cell.index]), rest, (1.0 - rest) * share});
     }
   }
@@ -146,8 +150,16 @@ class CountModel::Lines {
   }
 
   double gained(double from, double to) const {
+    LogProduct times;
     double sum = 0;
-    for (const auto& [k, rest, rise] : rows_) sum += k * std::log((rest + rise * to) / (rest + rise * from));
+    for (const auto& [k, rest, rise] : rows_) {
+      const double ratio = (rest + rise * to) / (rest + rise * from);
+      if (k == 1)
+        times.multiply_by(ratio);
+      else
+        sum += k * std::log(ratio);
+    }
+    sum += times.log();
     for_each_share([&](double share, double survivors) {
       sum += survivors * (std::log1p(-share * to) - std::log1p(-share * from));
     });
@@ -180,8 +192,9 @@ class CountModel::Lines {
   std::vector<Line>& rows_;
 };
 
-/// The best hazard is below lost / survived, where it alone explains every loss, and (1 - exp(-e - d)) /
-/// (1 - exp(-e)) <= 1 + d / e. Bursts are looked for only where single losses explain a row badly.
+/// The best hazard d is below lost / survived, where it alone explains every loss, and a row that loses p
+/// without it loses at most 1 + d (1 - p) / p times that with it. Bursts are looked for only where single
+/// losses explain a row badly.
 bool CountModel::may_gain(std::uint32_t i, double wanted) const {
   const auto rows = problem_.rows_of(suspect_of(i));
   if (is_burst(i)) {
@@ -198,7 +211,8 @@ bool CountModel::may_gain(std::uint32_t i, double wanted) const {
   const auto own = spreads(hazard_[i], own_);
   for (const auto& cell : rows) {
     if (sum >= wanted) break;
-    sum += problem_.k[cell.index] * std::log1p(most / others(cell, own));
+    const double rest = lost_elsewhere(cell, own);
+    sum += problem_.k[cell.index] * std::log1p(most * (1.0 - rest) / rest);
   }
   return sum >= wanted;
 }
