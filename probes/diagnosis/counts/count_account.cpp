@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "probes/diagnosis/counts/likeliest_hazards.hpp"
 
@@ -20,7 +21,7 @@ double log_tail(double k, double mean) {
 
 constexpr std::uint32_t kNone = ~0u;
 
-/// The likeliest hazards of channels for the losses of rows, with a ceiling on each or without.
+/// The likeliest hazards of channels for the losses of rows (Poisson), with a ceiling on each or without.
 struct HazardFit {
   struct Channel {
     double exposure = 1;                                       // packets
@@ -29,33 +30,49 @@ struct HazardFit {
   std::vector<Channel> channels;
   HazardRows table;
 
-  /// Expectation maximisation (Poisson; a ceiling cuts each step, for the steps are separate and concave).
-  /// Each step raises the log likelihood, which is returned but for what does not depend on the hazards; it
-  /// ends where that exceeds `enough`, or rises no more.
-  double run(double start, bool ceilings, double enough) {
-    constexpr int kLooks = 20;
-    constexpr int kStepsBetweenLooks = 10;  // a look costs more than a step
-    constexpr double kSettled = 1e-3;       // nats from look to look
+  void begin(double start) {
     hazard_.assign(channels.size(), start);
-    double last = -std::numeric_limits<double>::infinity();
-    for (int look = 0; look < kLooks; ++look) {
-      for (int step = 0; step < kStepsBetweenLooks; ++step) {
-        share_out();
-        for (std::size_t c = 0; c < channels.size(); ++c) {
-          hazard_[c] *= explained_[c] / channels[c].exposure;
-          if (ceilings) hazard_[c] = std::min(hazard_[c], channels[c].ceiling);
-        }
-      }
-      const double likelihood = log_likelihood();
-      if (likelihood > enough || likelihood - last < kSettled) return likelihood;
-      last = likelihood;
-    }
-    return last;
+    share_out();
+    reached_ = -std::numeric_limits<double>::infinity();
   }
 
-  /// Packets that the channels lose beyond their ceilings, by the hazards of the last run.
-  double beyond_ceilings() {
-    share_out();
+  /// Expectation maximisation; a ceiling cuts each step, for the steps are separate and concave. Each raises
+  /// the log-likelihood. False: it is all but settled.
+  bool go_on() {
+    constexpr int kStepsBetweenLooks = 10;  // a look costs more than a step
+    constexpr double kSettled = 0.01;       // nats from look to look
+    for (int step = 0; step < kStepsBetweenLooks; ++step) {
+      for (std::size_t c = 0; c < channels.size(); ++c)
+        hazard_[c] = std::min(hazard_[c] * explained_[c] / channels[c].exposure, channels[c].ceiling);
+      share_out();
+    }
+    const double last = std::exchange(reached_, log_likelihood());
+    return reached_ - last >= kSettled;
+  }
+
+  /// By the hazards after the last go_on(), but for what does not depend on them.
+  double reached() const { return reached_; }
+
+  /// No hazards whatever are worth more: see LikeliestHazards::look. A row that lost k gains k ln d by its
+  /// path's hazard d, and is at its best where that is k / y.
+  double most() const {
+    double sum = 0;
+    std::uint32_t first = 0;
+    for (const HazardRows::Row& row : table.rows) {
+      const double d = table.path_hazard(row, first, hazard_);
+      double steepest = 0;
+      for (; first < row.end; ++first) {
+        const std::uint32_t c = table.cells[first].suspect;
+        steepest = std::max(steepest, explained_[c] / channels[c].exposure);
+      }
+      const double y = std::min(row.lost / d / steepest, row.lost / row.hazard);
+      sum += row.lost * (std::log(row.lost / y) - 1.0) + y * row.hazard;
+    }
+    return sum;
+  }
+
+  /// Packets that the channels lose beyond their ceilings.
+  double beyond_ceilings() const {
     double beyond = 0;
     for (std::size_t c = 0; c < channels.size(); ++c)
       beyond += std::max(explained_[c] * hazard_[c] - channels[c].exposure * channels[c].ceiling, 0.0);
@@ -85,8 +102,24 @@ struct HazardFit {
   }
 
   std::vector<double> hazard_;
-  std::vector<double> explained_;  // of the losses, in units of the hazard
+  std::vector<double> explained_;  // of the losses, by these hazards and in units of them
+  double reached_ = 0;
 };
+
+/// Packets of the channels that must lose more than their ceilings: none where these fit the losses worse by
+/// no more than `enough` nats.
+double beyond_ceilings(HazardFit capped, double start, double enough) {
+  constexpr int kLooks = 20;
+  HazardFit free = capped;
+  for (HazardFit::Channel& channel : free.channels) channel.ceiling = std::numeric_limits<double>::infinity();
+  capped.begin(start), free.begin(start);
+  for (int look = 0; look < kLooks && capped.go_on(); ++look) {
+  }
+  const double as_good = capped.reached() + enough;
+  for (int look = 0; look < kLooks && free.reached() <= as_good; ++look)
+    if (!free.go_on() || free.most() <= as_good) break;
+  return free.reached() <= as_good ? 0.0 : capped.beyond_ceilings();
+}
 
 class Accounting {
  public:
@@ -200,7 +233,7 @@ class Accounting {
       for (const auto& cell : problem_.rows_of(s)) own += problem_.shares[cell.share] * left[cell.index];
       worst = std::max(worst, std::max(own - tolerated_of(s) * problem_.exposure(s), 1.0));
     }
-    return unexplained + std::max(worst, beyond_ceilings(left));
+    return unexplained + std::max(worst, above_ceilings(left));
   }
 
   /// The variance of what a host dropped of this row itself.
@@ -211,7 +244,7 @@ class Accounting {
   /// Packets of the channels that must lose more than is tolerated. What is tolerated of all channels of a
   /// path may hide what one of them loses; so the hazards are fitted twice, with a ceiling on each and
   /// without. Where the ceilings fit the losses worse by the odds, what is beyond them is not tolerated.
-  double beyond_ceilings(const std::vector<double>& left) const {
+  double above_ceilings(const std::vector<double>& left) const {
     HazardFit fit;
     std::vector<std::uint32_t> place(model_.suspects(), kNone);
     for (std::uint32_t row = 0; row < left.size(); ++row) {
@@ -230,10 +263,8 @@ class Accounting {
       }
       fit.table.add_row(left[row] + problem_.excused[row], kMinHazard + dropped);
     }
-    const double free = fit.run(tolerated_, false, std::numeric_limits<double>::infinity());
-    const double enough = free - std::log(static_cast<double>(model_.suspects()) / kOdds);
-    if (fit.run(tolerated_, true, enough) > enough) return 0;
-    return fit.beyond_ceilings();
+    return beyond_ceilings(std::move(fit), tolerated_,
+                           std::log(static_cast<double>(model_.suspects()) / kOdds));
   }
 
   const CountModel& model_;
