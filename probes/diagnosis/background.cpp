@@ -131,9 +131,10 @@ void CountModel::learn_spread(const std::vector<bool>& faulty) {
     const auto log_likelihood = profile(sampled[at]);
     const double top = std::ranges::max(log_likelihood);
     for (std::size_t g = 0; g < likelihood.size(); ++g) likelihood[g] = std::exp(log_likelihood[g] - top);
+    double as_fault = 0;
+    for (std::size_t g = 0; g < likelihood.size(); ++g) as_fault += kUnseenFaults * likelihood[g] * faults[g];
     for (std::size_t i = 0; i < kShapes.size(); ++i) {
-      double sum = 0;
-      for (std::size_t g = 0; g < likelihood.size(); ++g) sum += kUnseenFaults * likelihood[g] * faults[g];
+      double sum = as_fault;
       for (std::size_t g = 0; g < likelihood.size(); ++g) sum += likelihood[g] * priors[i][g];
       log_weight[i] += std::log(sum);
     }

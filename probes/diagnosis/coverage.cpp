@@ -130,25 +130,23 @@ void note_masked(const Fabric& fabric, const Observations& observations, Diagnos
   const auto suspected = suspected_of(fabric, diagnosis);
   if (std::ranges::find(suspected, true) == suspected.end()) return;
   const PathTable& table = observations.paths;
+  const auto is_suspected = [&](ChannelId channel) { return suspected[channel.value()]; };
   const auto meets_none = [&](PathSetId set) {
-    bool none = true;
-    for_each_crossing(table, set, [&](PathId path) {
-      for (const ChannelId channel : table.channels(path)) none = none && !suspected[channel.value()];
+    return std::ranges::none_of(table.paths(set), [&](PathId path) {
+      return std::ranges::any_of(table.channels(path), is_suspected);
     });
-    return none;
   };
-  std::vector<double> all(fabric.channel_count(), 0.0), unmet(fabric.channel_count(), 0.0);
+  std::vector<double> met(fabric.channel_count(), 0.0), unmet(fabric.channel_count(), 0.0);
   for (const Observation& probe : observations.probes) {
     if (probe.sent == 0) continue;
     const bool is_witness =
         probe.lost < probe.sent && meets_none(probe.path) && (!probe.back || meets_none(*probe.back));
-    add_probe(table, probe, all);
-    if (is_witness) add_probe(table, probe, unmet);
+    add_probe(table, probe, is_witness ? unmet : met);
   }
   const double background = background_of(observations, diagnosis.account.lost);
   const double enough = packets_to_show(kFailedLoss, background);
-  for (std::uint32_t c = 0; c < all.size(); ++c) {
-    if (suspected[c] || all[c] < enough) continue;
+  for (std::uint32_t c = 0; c < unmet.size(); ++c) {
+    if (suspected[c] || met[c] + unmet[c] < enough) continue;
     if (unmet[c] < enough)
       diagnosis.coverage.masked.emplace_back(c);
     else if (auto& shown = diagnosis.sensitivity.loss)

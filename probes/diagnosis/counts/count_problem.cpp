@@ -84,17 +84,17 @@ class Builder {
   Counts all_of(std::uint32_t i) const {
     return counting_.leaves_out(i) ? Counts{} : counts_of(observations_.probes[i], counting_.what);
   }
-  Counts counts(std::uint32_t i) const {
-    const Counts all = all_of(i);
+  /// `all`: all_of(i).
+  Counts counts(std::uint32_t i, const Counts& all) const {
     const bool one = is_one_of_several(i) && counting_.whole_flows;
     const bool as_one = takes_one_[observations_.probes[i].path.value()] && (all.k == 0 || all.k == all.n);
     return all.n > 0 && (one || as_one) ? Counts{1, all.k == all.n ? 1u : 0u} : all;
   }
 
   void add(std::uint32_t i) {
-    const Counts counts = this->counts(i);
-    if (counts.n == 0) return;
     const Counts all = all_of(i);
+    const Counts counts = this->counts(i, all);
+    if (counts.n == 0) return;
     ++problem_.observations;
     problem_.sent += all.n;
     problem_.lost += all.k;
@@ -228,7 +228,7 @@ class Builder {
       return;
     }
     for (std::uint32_t i = 0; i < observations_.probes.size(); ++i) {
-      const Counts counts = this->counts(i);
+      const Counts counts = this->counts(i, all_of(i));
       if (counts.n == 0) continue;
       for (const Crossing& crossing : merged(i)) {
         problem_.survived[crossing.suspect * shares + crossing.share] +=

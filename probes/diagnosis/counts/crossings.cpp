@@ -35,6 +35,9 @@ Crossings::Crossings(const Fabric& fabric, const Observations& observations)
     sizes_.push_back(all[i]);
     below_.push_back(i == 0 ? Bytes(0) : all[i - 1]);
   }
+  const auto channels = static_cast<std::uint32_t>(fabric.channel_count());
+  for (std::uint32_t c = 0; c < channels; ++c)
+    into_.push_back(channels + fabric.target_node(ChannelId(c)).value());
 }
 
 std::size_t Crossings::size_class(Bytes size) const {
@@ -52,11 +55,13 @@ std::uint8_t Crossings::share_index(double share) {
 
 void Crossings::add_path(PathId path) {
   const auto channels = observations_.paths.channels(path);
-  const auto nodes = static_cast<std::uint32_t>(fabric_.channel_count());
-  if (!channels.empty()) out_.push_back({nodes + fabric_.source_node(channels.front()).value(), 0});
+  if (channels.empty()) return;
+  std::size_t at = out_.size();
+  out_.resize(at + 1 + 2 * channels.size());
+  out_[at++].suspect = into_[Fabric::reverse(channels.front()).value()];
   for (const ChannelId channel : channels) {
-    out_.push_back({channel.value(), 0});
-    out_.push_back({nodes + fabric_.target_node(channel).value(), 0});
+    out_[at++].suspect = channel.value();
+    out_[at++].suspect = into_[channel.value()];
   }
 }
 

@@ -48,6 +48,7 @@ class Crossings {
   const Observations& observations_;
   std::vector<Bytes> sizes_;  // the smallest packet of each class, ascending
   std::vector<Bytes> below_;
+  std::vector<std::uint32_t> into_;  // by channel: the node that it leads to, as a suspect
   std::vector<double> shares_{1.0};
   std::vector<Crossing> out_;
   std::vector<std::pair<std::uint32_t, double>> weighted_;
