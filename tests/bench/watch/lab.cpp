@@ -83,12 +83,14 @@ struct Kind {
 /// What was opened, by its channels; and which incidents are not closed.
 struct Heard {
   std::vector<Json> opened;
+  std::map<std::uint64_t, Json> latest;  // what was said of each incident
   std::map<std::uint64_t, std::vector<std::string>> open;
 
   void take(const std::vector<Json>& events) {
     for (const Json& event : events) {
       const auto id = event["incident"].get<std::uint64_t>();
       if (event["change"] == "opened") opened.push_back(event);
+      latest[id] = event;
       if (event["change"] == "closed" || event["change"] == "dismissed")
         open.erase(id);
       else
@@ -106,7 +108,9 @@ struct Draws {
   std::size_t right = 0;  // that channel and cause, and nothing else opened
 };
 
-/// One fault, until its incident opens, and three seconds more for what else might; then it is healed.
+/// One fault, until its incident opens, and three seconds more for what else might: the incident is right if
+/// it is so then, for a cable that goes down is first seen to lose what it lost of that second. Then it is
+/// healed.
 void draw(WatchedLab& lab, const Fabric& fabric, const Kind& kind, std::mt19937_64& random, Heard& heard,
           Draws& draws) {
   ChannelId channel(0);
@@ -128,17 +132,17 @@ void draw(WatchedLab& lab, const Fabric& fabric, const Kind& kind, std::mt19937_
       until = Clock::now() + 3s;
     }
   }
-  WEFT_CHECK(lab.user.weft({"lab", "heal", "--name", lab.user.lab}).status == 0);
   const bool one = heard.opened.size() == before + 1;
-  const auto channels =
-      one ? heard.opened.back().value("channels", std::vector<std::string>()) : std::vector<std::string>();
+  const Json said = one ? heard.latest[heard.opened.back()["incident"].get<std::uint64_t>()] : Json::object();
+  WEFT_CHECK(lab.user.weft({"lab", "heal", "--name", lab.user.lab}).status == 0);
+  const auto channels = said.value("channels", std::vector<std::string>());
   // Of a dead cable one direction or both: where its ends hash anew, packets go on in one of them alone.
   std::set<std::string> expected{fabric.name_of(channel)};
   if (both_ways) expected = {fabric.name_of(Fabric::a_to_b(link)), fabric.name_of(Fabric::b_to_a(link))};
   const bool is_named = !channels.empty() && std::ranges::all_of(channels, [&](const std::string& each) {
     return expected.contains(each);
   });
-  const bool right = one && is_named && heard.opened.back()["cause"] == kind.cause;
+  const bool right = one && is_named && said["cause"] == kind.cause;
   draws.right += right ? 1 : 0;
   draws.seconds.push_back(took.value_or(std::chrono::duration<double>(kMaxDraw).count()));
   if (!right)
