@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace weft::umad {
 namespace {
 
@@ -31,7 +33,7 @@ TEST(UmadEngine, OpensThePortThatItIsGivenForTheRequestsOfOthersToo) {
   ASSERT_TRUE(opened);
   EXPECT_EQ(opened->device, "mlx5_3");
   EXPECT_EQ(opened->port, 2);
-  EXPECT_EQ(opened->answers, mad::MadClass::probe);
+  EXPECT_EQ(opened->answers, std::vector{mad::MadClass::probe});
 }
 
 TEST(UmadEngine, SaysWhyAPortCannotBeOpened) {
