@@ -3,6 +3,7 @@
 #pragma once
 
 #include <set>
+#include <unordered_map>
 
 #include "probes/mad/mad_exchange.hpp"
 #include "topology/model/ib_subnet.hpp"

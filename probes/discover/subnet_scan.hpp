@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <unordered_map>
 
 #include "probes/discover/subnet_discovery.hpp"
 #include "probes/mad/mad_attributes.hpp"

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "topology/base/check.hpp"
 #include "topology/base/whole_number.hpp"

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 
 #include "topology/base/outside_text.hpp"
 #include "topology/base/whole_number.hpp"

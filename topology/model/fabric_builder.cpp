@@ -1,6 +1,7 @@
 #include "topology/model/fabric_builder.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "topology/base/check.hpp"
 

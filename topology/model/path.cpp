@@ -9,54 +9,52 @@ namespace {
 
 /// FNV-1a over 32-bit words, with a final mix so that short inputs fill all bits.
 template <class Id>
-std::uint64_t hash_of(std::span<const Id> ids) {
+std::uint32_t hash_of(std::span<const Id> ids) {
   std::uint64_t h = 0xCBF29CE484222325ull;
   for (const Id id : ids) h = (h ^ id.value()) * 0x100000001B3ull;
-  return (h ^ h >> 32) * 0x9E3779B97F4A7C15ull;
+  return static_cast<std::uint32_t>(((h ^ h >> 32) * 0x9E3779B97F4A7C15ull) >> 32);
 }
 
-/// The run of `values` that belongs to `index` in a compressed-row layout.
-template <class T>
-std::span<const T> row(const std::vector<T>& values, const std::vector<std::uint32_t>& offsets,
-                       std::uint32_t index) {
-  return std::span(values).subspan(offsets[index], offsets[index + 1] - offsets[index]);
-}
-
-template <class Key, class T>
-Key intern_row(std::span<const T> wanted, std::vector<T>& values, std::vector<std::uint32_t>& offsets,
-               std::unordered_multimap<std::uint64_t, Key>& index) {
-  const auto h = hash_of(wanted);
-  const auto [first, last] = index.equal_range(h);
-  for (auto at = first; at != last; ++at)
-    if (std::ranges::equal(row(values, offsets, at->second.value()), wanted)) return at->second;
-  const Key key(static_cast<std::uint32_t>(offsets.size() - 1));
-  values.insert(values.end(), wanted.begin(), wanted.end());
-  offsets.push_back(static_cast<std::uint32_t>(values.size()));
-  index.emplace(h, key);
-  return key;
-}
+constexpr std::size_t kFewestSlots = 16;
 
 }  // namespace
 
-PathId PathTable::intern(std::span<const ChannelId> channels) {
-  return intern_row<PathId>(channels, channels_, path_offsets_, path_index_);
+template <class Id, class Key>
+Key InternedRows<Id, Key>::intern(std::span<const Id> wanted) {
+  if (slots_.size() <= 2 * size()) grow();
+  const std::uint32_t hash = hash_of(wanted);
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = hash & mask;
+  for (; slots_[at].number != kFree; at = (at + 1) & mask)
+    if (slots_[at].hash == hash && std::ranges::equal(row(Key(slots_[at].number)), wanted))
+      return Key(slots_[at].number);
+  const auto number = static_cast<std::uint32_t>(size());
+  slots_[at] = {.hash = hash, .number = number};
+  ids_.insert(ids_.end(), wanted.begin(), wanted.end());
+  offsets_.push_back(static_cast<std::uint32_t>(ids_.size()));
+  return Key(number);
+}
+
+template <class Id, class Key>
+void InternedRows<Id, Key>::grow() {
+  std::vector<Slot> wider(std::max(kFewestSlots, 2 * slots_.size()));
+  const std::size_t mask = wider.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (slot.number == kFree) continue;
+    std::size_t at = slot.hash & mask;
+    while (wider[at].number != kFree) at = (at + 1) & mask;
+    wider[at] = slot;
+  }
+  slots_ = std::move(wider);
 }
 
 PathSetId PathTable::intern_set(std::span<const PathId> paths) {
   WEFT_CHECK(!paths.empty());
-  if (paths.size() == 1) return intern_row<PathSetId>(paths, members_, set_offsets_, set_index_);
+  if (paths.size() == 1) return sets_.intern(paths);
   std::vector<PathId> sorted(paths.begin(), paths.end());
   std::ranges::sort(sorted);
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  return intern_row<PathSetId>(std::span<const PathId>(sorted), members_, set_offsets_, set_index_);
-}
-
-std::span<const ChannelId> PathTable::channels(PathId path) const {
-  return row(channels_, path_offsets_, path.value());
-}
-
-std::span<const PathId> PathTable::paths(PathSetId set) const {
-  return row(members_, set_offsets_, set.value());
+  return sets_.intern(sorted);
 }
 
 bool PathTable::share_start(PathSetId set, std::size_t length) const {
@@ -66,5 +64,8 @@ bool PathTable::share_start(PathSetId set, std::size_t length) const {
     return its.size() >= length && std::ranges::equal(its.first(length), channels(all[0]).first(length));
   });
 }
+
+template class InternedRows<ChannelId, PathId>;
+template class InternedRows<PathId, PathSetId>;
 
 }  // namespace weft
