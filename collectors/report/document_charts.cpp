@@ -100,14 +100,15 @@ std::string quantile_chart(std::string_view label, const std::vector<Sample>& sa
   return svg + "</svg>\n" + quantile_table(sorted);
 }
 
-std::string load_chart(const std::map<std::string, double>& loads) {
+std::string load_chart(const CarriedLoads& loads) {
   constexpr std::size_t kShown = 20;
   std::vector<std::pair<double, std::string>> order;
-  for (const auto& [link, load] : loads) order.emplace_back(load, link);
+  for (const auto& [link, load] : loads.by_channel)
+    if (load > 0) order.emplace_back(load, link);
   std::ranges::stable_sort(order, std::greater(), &std::pair<double, std::string>::first);
   const Range range{0, std::max(order.front().first, 1.0) * 1.05};
-  std::string svg =
-      begin("load of links, the greatest first", "links, the most loaded first (times the bound)", range);
+  std::string svg = begin("load of links, the greatest first",
+                          fmt::format("links, the most loaded first (times {})", loads.yardstick), range);
   std::string points;
   for (std::size_t i = 0; i <= kPoints; ++i) {
     const double share = static_cast<double>(i) / kPoints;
@@ -117,11 +118,12 @@ std::string load_chart(const std::map<std::string, double>& loads) {
   svg += fmt::format("<polyline class=\"first\" points=\"{}\"/>\n", points);
   svg += fmt::format(
       "<line class=\"second\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text x=\"{3}\" "
-      "y=\"{4:.1f}\">the bound</text>\n",
-      kLeft, kLeft + kWidth, y_of(1, range), kLeft + 8, y_of(1, range) - 6);
-  std::string html = svg +
-                     "</svg>\n<details><summary>The most loaded as a table</summary><table><tr><th>link</th>"
-                     "<th class=\"n\">times the bound</th></tr>\n";
+      "y=\"{4:.1f}\">{5}</text>\n",
+      kLeft, kLeft + kWidth, y_of(1, range), kLeft + 8, y_of(1, range) - 6, loads.yardstick);
+  std::string html = svg + fmt::format(
+                               "</svg>\n<details><summary>The most loaded as a table</summary><table><tr>"
+                               "<th>link</th><th class=\"n\">times {}</th></tr>\n",
+                               loads.yardstick);
   for (std::size_t i = 0; i < std::min(order.size(), kShown); ++i)
     html += fmt::format("<tr><td>{}</td><td class=\"n\">{:.3f}</td></tr>\n", xml_escaped(order[i].second),
                         order[i].first);

@@ -16,7 +16,15 @@ using Sample = std::pair<std::string, std::vector<double>>;
 /// two the table has their quotient too. Each has one value at least.
 std::string quantile_chart(std::string_view label, const std::vector<Sample>& samples);
 
-/// Links by their load over the bound, the greatest first, and the greatest as a table.
-std::string load_chart(const std::map<std::string, double>& loads);
+/// What the flows of an assignment, or the queue pairs of an audit, put on the channels that they cross.
+struct CarriedLoads {
+  std::string yardstick;  // what one is: "the bound", "an even share"
+  /// By channel, in yardsticks; zero of a channel at a NIC, which no choice of paths changes. Of an
+  /// assignment bytes as on a channel of the reference rate.
+  std::map<std::string, double> by_channel;
+};
+
+/// Links that have a load, the greatest first, and the greatest as a table. One has a load at least.
+std::string load_chart(const CarriedLoads& loads);
 
 }  // namespace weft::report

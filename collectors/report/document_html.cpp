@@ -186,26 +186,100 @@ double slower(const json& root, const Fabric* fabric, std::string_view channel) 
   return at && fabric->rate(*at) > Bandwidth() ? *reference / fabric->rate(*at) : 1;
 }
 
-/// Over each channel between switches; of channels at NICs nothing, for no choice of paths changes them.
+std::string load_part(const CarriedLoads& loads) {
+  return std::ranges::any_of(loads.by_channel, [](const auto& load) { return load.second > 0; })
+             ? "<h2>Load of links</h2>\n<figure>" + load_chart(loads) + "</figure>\n"
+             : "";
+}
+
+/// `load` on each channel of this path that lies between switches.
+void put_on_path(CarriedLoads& loads, const json& path, double load) {
+  for (std::size_t i = 0; i < path.size(); ++i)
+    if (path[i].is_string())
+      loads.by_channel[path[i].get<std::string>()] += i > 0 && i + 1 < path.size() ? load : 0;
+}
+
 void add_assignment(DocumentParts& parts, json& root, const Fabric* fabric) {
   parts.sentence = fmt::format("{}: the busiest link carries {:.3f} times the bound", parts.fabric,
                                number_of(root, "ratio"));
   if (const auto left = root.find("unassigned"); left != root.end() && left->is_array() && !left->empty())
     parts.sentence += fmt::format("; {} flows are not assigned", left->size());
+  parts.loads.yardstick = "the bound";
   const double bound = number_of(root, "bound");
   const auto assignments = root.find("assignments");
   if (bound <= 0 || assignments == root.end() || !assignments->is_array()) return;
   for (const json& each : *assignments) {
     const auto path = each.find("path");
-    if (path == each.end() || !path->is_array()) continue;
-    for (std::size_t i = 1; i + 1 < path->size(); ++i)
-      if ((*path)[i].is_string())
-        parts.loads[(*path)[i].get<std::string>()] += number_of(each, "bytes") / bound;
+    if (path != each.end() && path->is_array())
+      put_on_path(parts.loads, *path, number_of(each, "bytes") / bound);
   }
-  for (auto& [channel, load] : parts.loads)
+  for (auto& [channel, load] : parts.loads.by_channel)
     load = std::clamp(load * slower(root, fabric, channel), 0.0, kMaxShown);
-  if (!parts.loads.empty())
-    parts.rest += "<h2>Load of links</h2>\n<figure>" + load_chart(parts.loads) + "</figure>\n";
+  parts.rest += load_part(parts.loads);
+}
+
+/// How queue pairs spread over the ways between two NICs. A way is one path, or several where a switch
+/// sprays.
+struct AuditedWays {
+  explicit AuditedWays(const json& spread) {
+    const auto at = spread.find("ways");
+    if (at == spread.end() || !at->is_array()) return;
+    for (const json& way : *at) {
+      const auto paths = way.find("paths");
+      if (!way.is_object() || paths == way.end() || !paths->is_array()) continue;
+      const double count = std::clamp(number_of(way, "queue_pairs"), 0.0, kMaxShown);
+      ++ways;
+      used += count > 0;
+      busiest = std::max(busiest, count);
+      for (const json& path : *paths)
+        if (path.is_array()) {
+          put_on_path(carried, path, count / static_cast<double>(paths->size()));
+          put_on_path(shared, path, 1.0 / static_cast<double>(paths->size()));
+        }
+    }
+  }
+  /// Queue pairs are whole: of 16 over three ways no way has more than an even share with six.
+  CarriedLoads over_even(double each) const {
+    CarriedLoads loads{"an even share", carried.by_channel};
+    for (auto& [channel, load] : loads.by_channel) {
+      const double even = std::ceil(each * shared.by_channel.at(channel) - 1e-9);
+      load = even > 0 ? std::clamp(load / even, 0.0, kMaxShown) : 0;
+    }
+    return loads;
+  }
+
+  std::size_t ways = 0;
+  std::size_t used = 0;
+  double busiest = 0;
+  CarriedLoads carried, shared;
+};
+
+void add_audit(DocumentParts& parts, const json& root) {
+  const double count = std::clamp(number_of(root, "queue_pairs"), 0.0, kMaxShown);
+  const AuditedWays before(root);
+  const auto move = root.find("move");
+  const bool is_moved = move != root.end() && move->is_object();
+  const AuditedWays after(is_moved ? *move : root);
+  parts.sentence = fmt::format("{} to {}: ", text_of(root, "src"), text_of(root, "dst"));
+  if (count == 0) {
+    parts.sentence += "no queue pair told which port it uses";
+    return;
+  }
+  parts.sentence += fmt::format("{:.0f} queue pair{}", count, count == 1 ? "" : "s");
+  if (is_moved)
+    parts.sentence += fmt::format(", {:.0f} moved while they lived,",
+                                  std::clamp(number_of(*move, "moved"), 0.0, kMaxShown));
+  if (after.ways == 0) {
+    parts.sentence += " on paths that are not known";
+    return;
+  }
+  const double even = count / static_cast<double>(after.ways);
+  parts.sentence +=
+      fmt::format(" on {} of {} path{}; the busiest carries {:.0f}{}, spread evenly it would be {:.1f}",
+                  after.used, after.ways, after.ways == 1 ? "" : "s", after.busiest,
+                  is_moved ? fmt::format(", before {:.0f}", before.busiest) : "", even);
+  parts.loads = after.over_even(even);
+  parts.rest += load_part(parts.loads);
 }
 
 }  // namespace
@@ -213,7 +287,8 @@ void add_assignment(DocumentParts& parts, json& root, const Fabric* fabric) {
 Result<DocumentParts> document_parts(std::string_view text, std::string_view name, const Fabric* fabric) {
   WEFT_TRY(auto root, files::parse_json(text, name));
   const auto schema = root.is_object() ? text_of(root, "schema") : std::string();
-  for (const std::string_view known : {"weft.diagnosis/1", "weft.assignment/1", "weft.comparison/1"})
+  for (const std::string_view known :
+       {"weft.diagnosis/1", "weft.assignment/1", "weft.audit/1", "weft.comparison/1"})
     if (schema != known && schema.starts_with(known.substr(0, known.find('/') + 1)))
       return fail(ErrorKind::invalid_input, "{}: it is of {}, and this weft knows {}", name,
                   outside_text(schema), known);
@@ -229,12 +304,15 @@ Result<DocumentParts> document_parts(std::string_view text, std::string_view nam
       .findings = {},
       .rest = {},
       .pairs = {},
+      .loads = {},
       .made = fmt::format("weft {}, {}", text_of(root, "tool_version"), text_of(root, "generated_at"))};
   if (schema == "weft.comparison/1") return parts;  // comparison_html.hpp has its report
   if (schema == "weft.diagnosis/1") {
     WEFT_TRY_VOID(add_diagnosis(parts, text, name, root));
   } else if (schema == "weft.assignment/1") {
     add_assignment(parts, root, fabric);
+  } else if (schema == "weft.audit/1") {
+    add_audit(parts, root);
   }
   if (parts.sentence.empty())
     parts.sentence = fmt::format("{}{}{}", schema, parts.fabric.empty() ? "" : " of " + parts.fabric,

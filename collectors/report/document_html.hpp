@@ -3,11 +3,11 @@
 // (collectors/web/report_page) adds frame, drawing and script.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collectors/report/document_charts.hpp"
 #include "topology/base/result.hpp"
 #include "topology/files/document.hpp"
 #include "topology/model/fabric.hpp"
@@ -35,9 +35,7 @@ struct DocumentParts {
   std::string findings;  // HTML: what is at fault
   std::string rest;      // HTML: charts and tables
   PairMap pairs;
-  /// Of an assignment, by channel between switches: bytes as on a channel of the reference rate, over the
-  /// bound.
-  std::map<std::string, double> loads;
+  CarriedLoads loads;
   std::string made;  // by which program, when
 };
 

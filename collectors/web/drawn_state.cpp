@@ -46,12 +46,19 @@ class State {
           named(group.channels), group.evidence);
   }
 
-  /// Of an assignment, which says nothing of health: what carries more than the bound.
-  void take(const std::map<std::string, double>& loads) {
+  void take(const report::CarriedLoads& loads) {
     constexpr double kRounding = 1.001;
-    for (const auto& [channel, load] : loads)
-      if (const auto at = fabric_->find_channel(channel); at && load > kRounding)
-        add(channel, "load", Verdict::congested, {*at}, {fmt::format("{:.3f} times the bound", load)});
+    for (const auto& [channel, load] : loads.by_channel) {
+      const auto at = fabric_->find_channel(channel);
+      if (!at) continue;
+      letters_[at->value()] = 'h';
+      if (load > kRounding)
+        add(channel, "load", Verdict::congested, {*at},
+            {fmt::format("{:.3f} times {}", load, loads.yardstick)});
+    }
+    words_ = {{'h', "carries no more than " + loads.yardstick},
+              {'c', "carries more than " + loads.yardstick},
+              {'n', "carries nothing"}};
   }
 
   /// Of one side of a comparison: what its packets crossed, and what slows it.
@@ -92,6 +99,12 @@ class State {
       files::put_array(out, finding.evidence, [&](const std::string& line) { files::put_string(out, line); });
       out.push_back('}');
     });
+    if (!words_.empty()) {
+      put(out, ",\"words\":{{");
+      for (const auto& [letter, words] : words_)
+        put(out, "{}\"{}\":\"{}\"", letter == words_.front().first ? "" : ",", letter, words);
+      out.push_back('}');
+    }
     out.push_back('}');
     return fmt::to_string(out);
   }
@@ -169,6 +182,7 @@ class State {
   const Fabric* fabric_;
   std::string letters_;
   std::vector<Finding> findings_;
+  std::vector<std::pair<char, std::string>> words_;  // of letters, where they do not tell of health
   std::size_t elsewhere_ = 0;
 };
 
@@ -180,7 +194,7 @@ std::string diagnosis_state(const Fabric& fabric, const files::DiagnosisDocument
   return std::move(state).json();
 }
 
-std::string assignment_state(const Fabric& fabric, const std::map<std::string, double>& loads) {
+std::string carried_state(const Fabric& fabric, const report::CarriedLoads& loads) {
   State state(fabric);
   state.take(loads);
   return std::move(state).json();

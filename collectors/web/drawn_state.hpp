@@ -2,12 +2,12 @@
 // channel (state_json.hpp), and findings. Pure.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "collectors/compare/layers.hpp"
 #include "collectors/compare/measured_fabric.hpp"
+#include "collectors/report/document_charts.hpp"
 #include "topology/files/diagnosis_document.hpp"
 #include "topology/model/fabric.hpp"
 
@@ -16,8 +16,9 @@ namespace weft::web {
 /// What the document does not vouch for is not healthy in it: no run covered it, or nobody knows.
 std::string diagnosis_state(const Fabric& fabric, const files::DiagnosisDocument& document);
 
-/// Of an assignment, which says nothing of health: what carries more than the bound. `loads`: by channel.
-std::string assignment_state(const Fabric& fabric, const std::map<std::string, double>& loads);
+/// Of an assignment or an audit, which say nothing of health: what carries flows or queue pairs, and what
+/// more than it should. The script takes the words for letters from the state.
+std::string carried_state(const Fabric& fabric, const report::CarriedLoads& loads);
 
 /// Of one side of a comparison: what its packets crossed is healthy, but for what its runs named or do not
 /// know, where more wanted to cross than a channel carries, and where packets waited. `runs`: of the side.

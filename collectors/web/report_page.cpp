@@ -157,7 +157,7 @@ Result<std::string> report_page(std::string_view json, std::string_view name, co
   if (fabrics.size() > 1)
     return fail(ErrorKind::usage, "{} is of one fabric: {} are given", name, fabrics.size());
   const bool is_diagnosis = parts.schema == "weft.diagnosis/1";
-  const bool is_drawn = is_diagnosis || parts.schema == "weft.assignment/1";
+  const bool is_drawn = is_diagnosis || parts.schema == "weft.assignment/1" || parts.schema == "weft.audit/1";
   if (fabric && is_drawn && !parts.fabric.empty() && parts.fabric != fabric->name())
     return fail(ErrorKind::usage, "{} is of the fabric {}, not of {}", name, parts.fabric, fabric->name());
   std::optional<Fabric> crossed;
@@ -170,7 +170,7 @@ Result<std::string> report_page(std::string_view json, std::string_view name, co
     WEFT_TRY(const auto document, files::parse_diagnosis(json, name));
     views.push_back({"", layout_json(*fabric), diagnosis_state(*fabric, document)});
   } else if (fabric && is_drawn) {
-    views.push_back({"", layout_json(*fabric), assignment_state(*fabric, parts.loads)});
+    views.push_back({"", layout_json(*fabric), carried_state(*fabric, parts.loads)});
   }
   const bool has_pairs = !parts.pairs.cells.empty();
   std::string values = fmt::format("\"views\":{}", views_json(views));

@@ -94,7 +94,12 @@ export class Moment {
     for (let l = 0; l < model.linkCount; ++l) if (isBad(this.link(l)) || this.suspected.has(l)) this.marked.push(l);
   }
   channel(c) { return this.letters[c] ?? 'u'; }
-  link(l) { return worse(this.channel(2 * l), this.channel(2 * l + 1)); }
+  // Of carried load: what nothing crosses one way does not hide what crosses the other.
+  link(l) {
+    const [there, back] = [this.channel(2 * l), this.channel(2 * l + 1)];
+    if (this.state.words && there === 'n') return back;
+    return this.state.words && back === 'n' ? there : worse(there, back);
+  }
   options(l) {
     return { muted: this.muted.has(l), suspected: this.suspected.has(l) && !isBad(this.link(l)) };
   }

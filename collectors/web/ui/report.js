@@ -48,8 +48,10 @@ class FabricView {
     const part = (name) => root.querySelector(`.${name}`);
     Object.assign(this, { key, root, model, moment: new Moment(model, state), route: null, cursor: null });
     Object.assign(this, { canvas: part('view'), frame: part('frame'), find: part('find'), place: part('place'), hints: root.querySelector('datalist') });
-    part('legend').replaceChildren(...['h', 'c', 'd', 'f', 'u', 'n'].map((letter) => element('span', {}, signCanvas(letter), words[letter].split(':')[0])),
-      element('span', {}, signCanvas('d', { suspected: true }), 'suspected'));
+    // What flows or queue pairs cross has words of its own; all else tells of health.
+    this.words = state.words ?? Object.fromEntries(Object.entries(words).map(([letter, text]) => [letter, text.split(':')[0]]));
+    part('legend').replaceChildren(...Object.keys(this.words).map((letter) => element('span', {}, signCanvas(letter), this.words[letter])),
+      state.words ? '' : element('span', {}, signCanvas('d', { suspected: true }), 'suspected'));
     part('up').addEventListener('click', () => this.go({}));
     part('search').addEventListener('submit', (event) => (event.preventDefault(), this.search(this.find.value.trim())));
     this.find.addEventListener('input', () => this.hint(this.find.value.trim()));
@@ -94,7 +96,7 @@ class FabricView {
   }
   linkWords(l) {
     if (this.moment.options(l).suspected) return 'suspected';
-    const [there, back] = [this.moment.channel(2 * l), this.moment.channel(2 * l + 1)].map((letter) => words[letter].split(':')[0]);
+    const [there, back] = [this.moment.channel(2 * l), this.moment.channel(2 * l + 1)].map((letter) => this.words[letter]);
     return there === back ? there : `${this.model.names[this.model.a[l]]} to ${this.model.names[this.model.b[l]]} ${there}, back ${back}`;
   }
   scened({ kind, id }, size) {
@@ -135,8 +137,9 @@ class FabricView {
       const there = { kind: 'link', id: model.linkName(l) };
       return element('a', { href: `#${hashWith(this.key, there)}`, onclick: (event) => (event.preventDefault(), this.go(there)) }, text);
     };
+    const told = (finding) => (link >= 0 ? [`${finding.verdict}, ${finding.cause}`, ...finding.evidence] : [`${finding.verdict}, ${finding.cause}`]).join('; ');
     const lines = bad.slice(0, kHints).flatMap((l) => [...moment.of.get(l)].map((finding) =>
-      element('li', {}, anchor(l, finding.place), `: ${finding.verdict}, ${finding.cause}${link >= 0 ? `; ${finding.evidence.join('; ')}` : ''}`)));
+      element('li', {}, anchor(l, finding.place), `: ${moment.state.words ? finding.evidence.join('; ') : told(finding)}`)));
     this.place.replaceChildren(head, element('ul', {}, ...lines, bad.length > kHints ? element('li', {}, `and ${count(bad.length - kHints)} more`) : ''));
   }
 }

@@ -202,7 +202,58 @@ TEST(ReportPage, AnAssignmentShowsTheLoadOfLinksAgainstTheBound) {
   EXPECT_THAT(html, HasSubstr("\"cause\":\"load\""));
   const auto letters = letters_of(html);
   EXPECT_EQ(std::ranges::count(letters, 'c'), 2) << "between switches";
-  EXPECT_EQ(std::ranges::count(letters, 'n'), fabric.channel_count() - 2) << "nobody probed a cable";
+  EXPECT_EQ(std::ranges::count(letters, 'h'), 2) << "at the NICs it is carried, and no choice changes that";
+  EXPECT_EQ(std::ranges::count(letters, 'n'), fabric.channel_count() - 4) << "nothing crosses it";
+  EXPECT_THAT(html,
+              HasSubstr("\"h\":\"carries no more than the bound\",\"c\":\"carries more than the bound\""));
+}
+
+std::string audit(const std::string& members) {
+  return R"({"schema":"weft.audit/1","fabric":"fabric","src":"host1","dst":"host3",)" + members + "}";
+}
+std::string way_over(const std::string& spine, int queue_pairs) {
+  return fmt::format(
+      R"({{"queue_pairs":{1},"paths":[["host1->leaf1","leaf1->{0}","{0}->leaf2","leaf2->host3"]]}})", spine,
+      queue_pairs);
+}
+
+TEST(ReportPage, AnAuditSaysHowQueuePairsSpreadAndDrawsWhereTheyCollide) {
+  const Fabric fabric = small();
+  const auto html = page(fabric, audit(fmt::format(R"("queue_pairs":7,"ports":[],"ways":[{},{}])",
+                                                   way_over("spine1", 5), way_over("spine2", 2))));
+  EXPECT_THAT(html, HasSubstr("<h1>host1 to host3: 7 queue pairs on 2 of 2 paths; the busiest carries 5, "
+                              "spread evenly it would be 3.5</h1>"));
+  const auto letters = letters_of(html);
+  const auto letter = [&](const char* channel) { return letters.at(fabric.find_channel(channel)->value()); };
+  EXPECT_EQ(letter("leaf1->spine1"), 'c');
+  EXPECT_EQ(letter("leaf1->spine2"), 'h');
+  EXPECT_EQ(letter("host1->leaf1"), 'h');
+  EXPECT_EQ(letter("spine1->leaf1"), 'n');
+  EXPECT_THAT(html, HasSubstr("1.250 times an even share")) << "five where four are no more than even";
+}
+
+TEST(ReportPage, AnAuditThatMovedQueuePairsDrawsWhatCameOfIt) {
+  const Fabric fabric = small();
+  const auto html =
+      page(fabric, audit(fmt::format(R"("queue_pairs":4,"ways":[{},{}],"move":{{"moved":2,"ways":[{},{}]}})",
+                                     way_over("spine1", 4), way_over("spine2", 0), way_over("spine1", 2),
+                                     way_over("spine2", 2))));
+  EXPECT_THAT(html,
+              HasSubstr("4 queue pairs, 2 moved while they lived, on 2 of 2 paths; the busiest carries 2, "
+                        "before 4, spread evenly it would be 2.0"));
+  EXPECT_EQ(std::ranges::count(letters_of(html), 'c'), 0);
+}
+
+TEST(ReportPage, AnAuditOfNothingOrOfNonsenseSaysSo) {
+  const Fabric fabric = small();
+  EXPECT_THAT(page(fabric, audit(R"("queue_pairs":0,"ways":[])")),
+              HasSubstr("no queue pair told which port"));
+  EXPECT_THAT(page(fabric, audit(R"("queue_pairs":3,"ways":[])")), HasSubstr("on paths that are not known"));
+  EXPECT_THAT(
+      page(fabric,
+           audit(
+               R"("queue_pairs":1e300,"ways":[{"queue_pairs":-1e300,"paths":[[],[7,null],5]},3],"move":[])")),
+      HasSubstr("on 0 of 1 path;"));
 }
 
 TEST(ReportPage, AFasterLinkCarriesMoreBytesWithinTheBound) {
@@ -268,6 +319,27 @@ TEST(ReportInBrowser, OpensOfflineFindsALinkAndAsksForNothing) {
       "document.querySelectorAll('button').forEach((b) => ['CSV', 'SVG'].includes(b.textContent) && "
       "b.click())");
   EXPECT_EQ(opened->browser().console(), "") << "charts and tables are saved without a breach of the policy";
+}
+
+TEST(ReportInBrowser, AnAuditTellsWhichCablesCarryMoreThanAnEvenShare) {
+  if (!Browser::is_there()) GTEST_SKIP() << "no chromium or chromedriver";
+  const Fabric fabric = small();
+  const auto opened = OpenedReport::of(page(
+      fabric,
+      audit(fmt::format(R"("queue_pairs":7,"ways":[{},{}])", way_over("spine1", 5), way_over("spine2", 2)))));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->browser().console(), "");
+  EXPECT_EQ(
+      opened->browser().script("return document.querySelector('.legend').innerText.split('\\n').join('')"),
+      "carries no more than an even sharecarries more than an even sharecarries nothing");
+  EXPECT_THAT(opened->told(), HasSubstr("spine1->leaf2: 1.250 times an even share"));
+  ASSERT_TRUE(opened->browser().type("/"));
+  ASSERT_TRUE(opened->browser().type("leaf1--spine1"));
+  ASSERT_TRUE(opened->browser().press(kEnter));
+  EXPECT_TRUE(opened->browser().waits_for("return document.body.dataset.ready.startsWith('link=leaf1')"));
+  EXPECT_THAT(opened->told(),
+              HasSubstr("leaf1 to spine1 carries more than an even share, back carries nothing"));
+  EXPECT_THAT(opened->told(), HasSubstr("1.250 times an even share"));
 }
 
 TEST(ReportInBrowser, AFabricOf24576NicsIsSmallAndSoonDrawn) {
