@@ -97,6 +97,7 @@ class Keeper {
   std::mutex control_;
   std::condition_variable call_ended_;
   std::condition_variable files_changed_;
+  std::condition_variable labels_changed_;  // for the thread of moves
   std::vector<TrackedQp*> all_;
   std::vector<TrackedQp*> unused_;
   steer::LabelList labels_;

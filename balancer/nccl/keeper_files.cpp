@@ -52,13 +52,15 @@ bool Keeper::start_thread(void (Keeper::*work)()) {
 }
 
 void Keeper::run_moves() {
-  for (;;) {
+  for (std::uint64_t seen = 0;;) {
     bool moves = false;
     try {
       moves = tick(Clock::now());
     } catch (...) {  // no memory: later, perhaps
     }
-    std::this_thread::sleep_for(moves ? kTickOfMoves : kTick);
+    Lock lock(control_);
+    labels_changed_.wait_for(lock, moves ? kTickOfMoves : kTick, [&] { return labels_.generation != seen; });
+    seen = labels_.generation;
   }
 }
 
@@ -89,7 +91,10 @@ void Keeper::exchange(JobFiles& files, Clock::time_point now) {
     auto note = files.note();
     lock.lock();
     changed_ = changed_ || list || note != list_note_;
-    if (list) labels_ = std::move(*list);
+    if (list) {
+      labels_ = std::move(*list);
+      labels_changed_.notify_one();
+    }
     list_note_ = std::move(note);
     read_next_ = list_note_.empty() ? now : now + kRefusedList;
     has_read_ = true;

@@ -185,6 +185,7 @@ void moves(const Guests& guests, Figures& figures) {
   std::vector<double> took;
   std::size_t late = 0;
   std::size_t wrong = 0;
+  std::size_t before = 0;
   for (const Load load : {Load{1024, 500}, Load{4096, 2000}, Load{16'384, 8000}}) {
     for (std::size_t i = 0; i < kHosts.size(); ++i) {
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 50'000), "/tmp/a");
@@ -207,8 +208,15 @@ void moves(const Guests& guests, Figures& figures) {
     }
     wrong += guests.end(ring);
     guests.forget();
-    fmt::print(stderr, "{} bytes: {} moves so far, {} not within 10 s, {} processes with errors\n",
-               load.bytes, took.size(), late, wrong);
+    std::vector<double> these(took.begin() + static_cast<std::ptrdiff_t>(before), took.end());
+    before = took.size();
+    if (these.empty()) continue;
+    fmt::print(
+        stderr,
+        "{} bytes: {} moves, half within {:.0f} ms, 9 of 10 within {:.0f}, all within {:.0f}; so far {} "
+        "not within 10 s, {} processes with errors\n",
+        load.bytes, these.size(), quantile(these, .5), quantile(these, .9), std::ranges::max(these), late,
+        wrong);
   }
   if (took.empty()) return;
   figures.add("moves", static_cast<double>(took.size()), "1,000");
