@@ -15,7 +15,7 @@ std::uint32_t hash_of(std::span<const Id> ids) {
   return static_cast<std::uint32_t>(((h ^ h >> 32) * 0x9E3779B97F4A7C15ull) >> 32);
 }
 
-constexpr std::size_t kFewestSlots = 16;
+constexpr std::size_t kMinSlots = 16;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Key InternedRows<Id, Key>::intern(std::span<const Id> wanted) {
 
 template <class Id, class Key>
 void InternedRows<Id, Key>::grow() {
-  std::vector<Slot> wider(std::max(kFewestSlots, 2 * slots_.size()));
+  std::vector<Slot> wider(std::max(kMinSlots, 2 * slots_.size()));
   const std::size_t mask = wider.size() - 1;
   for (const Slot& slot : slots_) {
     if (slot.number == kFree) continue;
