@@ -3,7 +3,6 @@
 #include <infiniband/verbs.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -92,10 +91,7 @@ void Keeper::remove_file() {
     if (left.count() <= 0) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  if (!has_read_) return;
-  ends_ = true;
-  files_changed_.notify_all();
-  files_changed_.wait_for(lock, kMaxGoodbye, [this] { return has_ended_; });
+  files_.end(lock, kMaxGoodbye);
 }
 
 int Keeper::modify(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
@@ -103,17 +99,16 @@ int Keeper::modify(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
     return to_receive(qp, *attributes, mask);
   try {
     Lock lock(control_);
-    if (TrackedQp* tracked = find_at_rest(lock, qp)) {
+    if (TrackedQp* tracked = mover_.find_at_rest(lock, qp)) {
       ++tracked->state.calls;  // nothing begins to move
-      if (tracked->state.draining) static_cast<void>(end_drain(lock, *tracked, std::nullopt));
-      end_move(lock, *tracked, steer::Move::none);
+      mover_.stop(lock, *tracked);
     }
   } catch (...) {  // no memory for an error's text
   }
   const int error = calls_.library.modify_qp(qp, attributes, mask);
   try {
     Lock lock(control_);
-    TrackedQp* const tracked = find_at_rest(lock, qp);
+    TrackedQp* const tracked = mover_.find_at_rest(lock, qp);
     if (tracked != nullptr && tracked->state.calls > 0) --tracked->state.calls;
     if (error == 0) note_change(lock, qp, *attributes, mask);
   } catch (...) {  // it is not followed
@@ -123,7 +118,7 @@ int Keeper::modify(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
 
 /// The program has changed it.
 void Keeper::note_change(Lock& lock, ibv_qp* qp, const ibv_qp_attr& attributes, int mask) {
-  TrackedQp* tracked = find_at_rest(lock, qp);
+  TrackedQp* tracked = mover_.find_at_rest(lock, qp);
   if (tracked != nullptr) {
     auto& state = tracked->state;
     if ((mask & IBV_QP_TIMEOUT) != 0) state.record.timeout = attributes.timeout;
@@ -132,9 +127,9 @@ void Keeper::note_change(Lock& lock, ibv_qp* qp, const ibv_qp_attr& attributes, 
   }
   if ((mask & IBV_QP_STATE) == 0) return;
   if (attributes.qp_state == IBV_QPS_INIT || attributes.qp_state == IBV_QPS_RESET) {
-    if (tracked != nullptr) forget(*tracked);
+    if (tracked != nullptr) book_.forget(*tracked);
     if (attributes.qp_state == IBV_QPS_INIT)
-      track(qp, (mask & IBV_QP_ACCESS_FLAGS) != 0 ? attributes.qp_access_flags : 0);
+      book_.track(qp, (mask & IBV_QP_ACCESS_FLAGS) != 0 ? attributes.qp_access_flags : 0);
   } else if (tracked != nullptr) {
     tracked->state.ready = attributes.qp_state == IBV_QPS_RTS;
   }
@@ -143,61 +138,9 @@ void Keeper::note_change(Lock& lock, ibv_qp* qp, const ibv_qp_attr& attributes, 
 int Keeper::destroy(ibv_qp* qp) {
   {
     Lock lock(control_);
-    if (TrackedQp* tracked = find_at_rest(lock, qp)) forget(*tracked);
+    if (TrackedQp* tracked = mover_.find_at_rest(lock, qp)) book_.forget(*tracked);
   }
   return calls_.library.destroy_qp(qp);
-}
-
-/// Who waits here waits as long as one call of the device takes, which the kernel makes him wait anyway.
-TrackedQp* Keeper::find_at_rest(Lock& lock, const ibv_qp* qp) {
-  TrackedQp* tracked = find(qp);
-  while (tracked != nullptr && tracked->state.in_call) {
-    call_ended_.wait(lock);
-    tracked = find(qp);
-  }
-  return tracked;
-}
-
-TrackedQp* Keeper::find(const ibv_qp* qp) const {
-  const auto found = std::ranges::find_if(all_, [qp](const TrackedQp* tracked) { return tracked->qp == qp; });
-  return found == all_.end() ? nullptr : *found;
-}
-
-/// Null: there are too many.
-TrackedQp* Keeper::track(ibv_qp* qp, unsigned access) {
-  if (all_.size() == steer::kMaxQps) return nullptr;
-  all_.reserve(all_.size() + 1);
-  unused_.reserve(all_.size() + 1);  // so that forget() needs no memory
-  TrackedQp* tracked = unused_.empty() ? new TrackedQp : unused_.back();
-  if (!unused_.empty()) unused_.pop_back();
-  tracked->context = qp->context;
-  tracked->number = qp->qp_num;
-  tracked->qp = qp;
-  tracked->armed = tracked->holding = false;
-  tracked->posted = tracked->bytes = tracked->completed = 0;
-  tracked->largest = tracked->unanswered = tracked->errors = 0;
-  tracked->state = {};
-  // NCCL 2.28 makes who answers (net_ib.cc, the accepting side) open to atomic operations and not to reads.
-  // UCX (rc_iface.c) opens both ends to everything: either may send, and answers reads.
-  const bool answers = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0 && (access & IBV_ACCESS_REMOTE_READ) == 0;
-  tracked->state.record.role = answers ? steer::Role::answers : steer::Role::sends;
-  tracked->state.record.number = QpNum(qp->qp_num);
-  tracked->state.is_acknowledged = qp->qp_type == IBV_QPT_RC;
-  all_.push_back(tracked);
-  return tracked;
-}
-
-void Keeper::forget(TrackedQp& tracked) {
-  qp_table().remove(&tracked);
-  {
-    const std::scoped_lock lock(tracked.posting);
-    drop_held(tracked);  // they end with the queue pair
-  }
-  tracked.qp = nullptr;
-  tracked.context = nullptr;
-  std::erase(all_, &tracked);
-  unused_.push_back(&tracked);
-  changed_ = true;
 }
 
 int Keeper::to_receive(ibv_qp* qp, ibv_qp_attr& attributes, int mask) {
@@ -216,9 +159,9 @@ int Keeper::to_receive(ibv_qp* qp, ibv_qp_attr& attributes, int mask) {
     if (const auto link = rdma::link_of(qp->context, as_given.port_num)) with.link = *link;
     Lock lock(control_);
     start_threads(lock);
-    tracked = find_at_rest(lock, qp);
-    if (tracked == nullptr) tracked = track(qp, 0);
-    if (tracked == nullptr) ++left_out_;
+    tracked = mover_.find_at_rest(lock, qp);
+    if (tracked == nullptr) tracked = book_.track(qp, 0);
+    if (tracked == nullptr) book_.note_left_out();
     if (tracked != nullptr && with.own && with.link) is_labelled = label_first(*tracked, with, attributes);
   } catch (...) {
     attributes.ah_attr = as_given;
@@ -256,17 +199,16 @@ bool Keeper::label_first(TrackedQp& tracked, const Connecting& with, ibv_qp_attr
   state.is_flush = is_roce && state.record.peer == *with.own;
   if (state.is_flush) return false;
   state.connected = true;  // from now on its index is taken
-  state.index = free_index(tracked);
-  const steer::PairLabels* pair = nullptr;
-  const auto label = label_of(tracked, &pair);
+  state.index = book_.free_index(tracked);
+  const auto wanted = book_.label_of(tracked);
   const bool has_own =
-      is_roce ? is_chosen(to.grh.flow_label) : pair != nullptr && pair->peer_lids->base != Lid(to.dlid);
+      is_roce ? is_chosen(to.grh.flow_label) : wanted && wanted->peer_lids->base != Lid(to.dlid);
   state.record.source = has_own ? steer::LabelSource::program : steer::LabelSource::device;
-  if (has_own || !label) return false;
-  state.tried = labels_.generation;
-  state.peer_lids = pair->peer_lids;
-  const auto set = rdma::set_label(to, *with.link, *label, pair->peer_lids);
-  if (set) state.wanted = *label;
+  if (has_own || !wanted) return false;
+  state.tried = book_.generation();
+  state.peer_lids = wanted->peer_lids;
+  const auto set = rdma::set_label(to, *with.link, wanted->label, wanted->peer_lids);
+  if (set) state.wanted = wanted->label;
   return set.has_value();
 }
 
@@ -274,7 +216,7 @@ bool Keeper::label_first(TrackedQp& tracked, const Connecting& with, ibv_qp_attr
 void Keeper::connect(TrackedQp& tracked, const Connecting& with, const ibv_qp_attr& attributes,
                      bool is_labelled) {
   ibv_qp* const qp = tracked.qp;
-  if (tracked.state.is_flush) return forget(tracked);
+  if (tracked.state.is_flush) return book_.forget(tracked);
   auto& record = tracked.state.record;
   tracked.state.connected = true;
   record.peer_number = QpNum(attributes.dest_qp_num);
@@ -292,7 +234,7 @@ void Keeper::connect(TrackedQp& tracked, const Connecting& with, const ibv_qp_at
   }
   see_queue(tracked, with);
   tracked.state.progress = tracked.state.looked = tracked.state.posted_at = Clock::now();
-  changed_ = true;
+  book_.note_change();
 }
 
 /// From now on its posts and completions are seen.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 
 #include "balancer/nccl/keeper.hpp"
 
@@ -13,6 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr milliseconds kTick{20};
+constexpr milliseconds kTickOfMoves{1};
 /// What flies must have ended by then: far above a round trip, below NCCL's first time-out (4.29 s).
 constexpr milliseconds kMaxHold{1000};
 /// For a post that asks for a completion to come: who posts such at all while it works does so within this.
@@ -49,31 +52,40 @@ std::optional<Nanoseconds> quiet_of(const TrackedQp::State& state) {
 
 }  // namespace
 
-std::size_t Keeper::free_index(const TrackedQp& tracked) const {
-  std::vector<bool> taken(all_.size() + 1);
-  for (const TrackedQp* other : all_) {
-    const auto& state = other->state;
-    const bool is_alike = other != &tracked && state.connected &&
-                          state.record.role == tracked.state.record.role &&
-                          state.record.own == tracked.state.record.own && state.dlid == tracked.state.dlid &&
-                          (state.dlid || state.record.peer == tracked.state.record.peer);
-    if (is_alike && state.index < taken.size()) taken[state.index] = true;
+void QpMover::run() {
+  for (std::uint64_t seen = 0;;) {
+    bool moves = false;
+    try {
+      moves = tick(Clock::now());
+    } catch (...) {  // no memory: later, perhaps
+    }
+    Lock lock(control_);
+    book_.await_labels(lock, moves ? kTickOfMoves : kTick, seen);
+    seen = book_.generation();
   }
-  return static_cast<std::size_t>(std::ranges::find(taken, false) - taken.begin());
 }
 
-std::optional<PathLabel> Keeper::label_of(const TrackedQp& tracked, const steer::PairLabels** pair) const {
-  const auto& state = tracked.state;
-  *pair = labels_.find(state.record.own, state.record.peer, state.dlid, state.record.role);
-  if (*pair == nullptr) return std::nullopt;
-  return (*pair)->labels[state.index % (*pair)->labels.size()];
+/// Who waits here waits as long as one call of the device takes, which the kernel makes him wait anyway.
+TrackedQp* QpMover::find_at_rest(Lock& lock, const ibv_qp* qp) {
+  TrackedQp* tracked = book_.find(qp);
+  while (tracked != nullptr && tracked->state.in_call) {
+    call_ended_.wait(lock);
+    tracked = book_.find(qp);
+  }
+  return tracked;
 }
 
-bool Keeper::tick(Clock::time_point now) {
+void QpMover::stop(Lock& lock, TrackedQp& tracked) {
+  if (tracked.state.draining) static_cast<void>(end_drain(lock, tracked, std::nullopt));
+  end_move(lock, tracked, steer::Move::none);
+}
+
+/// True: something moves, so soon again.
+bool QpMover::tick(Clock::time_point now) {
   bool moves = false;
   {
     const std::scoped_lock lock(control_);
-    under_way_ = static_cast<std::uint32_t>(std::ranges::count_if(all_, [](const TrackedQp* one) {
+    under_way_ = static_cast<std::uint32_t>(std::ranges::count_if(book_.all(), [](const TrackedQp* one) {
       return one->state.giving || one->state.record.move == steer::Move::under_way;
     }));
   }
@@ -81,14 +93,14 @@ bool Keeper::tick(Clock::time_point now) {
   // time.
   for (std::size_t i = 0;; ++i) {
     Lock lock(control_);
-    if (i >= all_.size()) break;
-    moves = step(lock, *all_[i], now) || moves;
+    if (i >= book_.all().size()) break;
+    moves = step(lock, *book_.all()[i], now) || moves;
   }
   return moves;
 }
 
 /// How far it has come, and since when.
-void Keeper::observe(TrackedQp& tracked, Clock::time_point now) {
+void QpMover::observe(TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
   const auto completed = tracked.completed.load(std::memory_order_acquire);
   const std::uint64_t posted = tracked.posted;
@@ -105,13 +117,13 @@ void Keeper::observe(TrackedQp& tracked, Clock::time_point now) {
   state.seen_unanswered = unanswered;
   if (state.record.role == steer::Role::answers && tracked.largest >= kMinData) {
     state.record.role = steer::Role::sends;
-    state.index = free_index(tracked);
+    state.index = book_.free_index(tracked);
     state.tried = 0;
   }
 }
 
 /// True: it moves.
-bool Keeper::step(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
+bool QpMover::step(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
   if (!state.connected || state.in_call) return state.in_call;
   observe(tracked, now);
@@ -120,46 +132,45 @@ bool Keeper::step(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   } else if (state.record.move == steer::Move::under_way) {
     continue_move(lock, tracked, now);
   } else if (state.ready && state.calls == 0 && state.record.source != steer::LabelSource::program &&
-             state.tried != labels_.generation && now >= state.again &&
+             state.tried != book_.generation() && now >= state.again &&
              state.stuck_at != state.seen_completed) {
-    const steer::PairLabels* pair = nullptr;
-    const auto label = label_of(tracked, &pair);
-    if (!label || label == state.record.label) {
-      state.tried = labels_.generation;
+    const auto wanted = book_.label_of(tracked);
+    if (!wanted || wanted->label == state.record.label) {
+      state.tried = book_.generation();
       return false;
     }
     if (under_way_ >= kMaxUnderWay) return true;  // each holds memory for a whole send queue
-    state.tried = labels_.generation;
-    state.peer_lids = pair->peer_lids;
-    start_move(lock, tracked, *label, now);
+    state.tried = book_.generation();
+    state.peer_lids = wanted->peer_lids;
+    start_move(lock, tracked, wanted->label, now);
   }
   return state.giving || state.record.move == steer::Move::under_way;
 }
 
 template <class Call>
-auto Keeper::without_lock(Lock& lock, TrackedQp& tracked, Call call) {
+auto QpMover::without_lock(Lock& lock, TrackedQp& tracked, Call call) {
   struct Return {
-    Keeper& keeper;
+    QpMover& mover;
     Lock& lock;
     TrackedQp& tracked;
-    Return(Keeper& of, Lock& with, TrackedQp& qp) : keeper(of), lock(with), tracked(qp) {
+    Return(QpMover& of, Lock& with, TrackedQp& qp) : mover(of), lock(with), tracked(qp) {
       tracked.state.in_call = true;
       lock.unlock();
     }
     ~Return() {
       lock.lock();
       tracked.state.in_call = false;
-      keeper.call_ended_.notify_all();
+      mover.call_ended_.notify_all();
     }
   };
   const Return back(*this, lock, tracked);
   return call();
 }
 
-void Keeper::start_move(Lock& lock, TrackedQp& tracked, PathLabel label, Clock::time_point now) {
+void QpMover::start_move(Lock& lock, TrackedQp& tracked, PathLabel label, Clock::time_point now) {
   auto& state = tracked.state;
   state.wanted = label;
-  changed_ = true;
+  book_.note_change();
   const bool is_moved = !state.dlid && without_lock(lock, tracked, [&] {
     return rdma::relabel_by_device(calls_.library, tracked.qp, label);
   });
@@ -170,7 +181,7 @@ void Keeper::start_move(Lock& lock, TrackedQp& tracked, PathLabel label, Clock::
 
 /// From now on, where the last post asks for a completion or is so long ago that it has ended; else from
 /// behind the next that asks.
-void Keeper::hold(TrackedQp& tracked, Clock::time_point now) {
+void QpMover::hold(TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
   auto held = std::make_unique<HeldPosts>(state.room);  // first: where there is no memory, nothing moves
   const auto quiet = quiet_of(state);
@@ -187,7 +198,7 @@ void Keeper::hold(TrackedQp& tracked, Clock::time_point now) {
 }
 
 /// What flew has ended; false: not yet, or not within its time, and then the move has ended.
-bool Keeper::is_at_rest(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
+bool QpMover::is_at_rest(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
   bool holds = false;
   bool at_rest = false;
@@ -208,7 +219,7 @@ bool Keeper::is_at_rest(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   return false;
 }
 
-void Keeper::continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
+void QpMover::continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
   if (!state.draining) {
     if (!is_at_rest(lock, tracked, now)) return;
@@ -216,7 +227,7 @@ void Keeper::continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now
       return rdma::start_drain(calls_.library, tracked.qp, state.wanted, state.peer_lids);
     });
     if (!drains) {
-      note_ = drains.error().message;
+      book_.note(drains.error().message);
       return end_move(lock, tracked, steer::Move::refused);
     }
     state.draining = true;
@@ -227,12 +238,12 @@ void Keeper::continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now
   if (drained && !*drained && now - state.since < rdma::kMaxDrain) return;
   const bool is_at_rest = drained && *drained;
   const auto moved = end_drain(lock, tracked, is_at_rest ? std::optional(state.wanted) : std::nullopt);
-  if (!moved) note_ = moved.error().message;
+  if (!moved) book_.note(moved.error().message);
   end_move(lock, tracked, moved && is_at_rest ? steer::Move::done : steer::Move::refused);
 }
 
 /// Out of the drained state, with the label or (absent) as it was.
-Result<void> Keeper::end_drain(Lock& lock, TrackedQp& tracked, std::optional<PathLabel> label) {
+Result<void> QpMover::end_drain(Lock& lock, TrackedQp& tracked, std::optional<PathLabel> label) {
   const auto resumed = without_lock(lock, tracked, [&] {
     return rdma::resume(calls_.library, tracked.qp, label, tracked.state.peer_lids);
   });
@@ -245,7 +256,7 @@ Result<void> Keeper::end_drain(Lock& lock, TrackedQp& tracked, std::optional<Pat
 }
 
 /// What was held is posted. `none`: the program changes the queue pair itself, and it may be tried again.
-void Keeper::end_move(Lock& lock, TrackedQp& tracked, steer::Move how) {
+void QpMover::end_move(Lock& lock, TrackedQp& tracked, steer::Move how) {
   auto& state = tracked.state;
   if (how == steer::Move::none && state.record.move != steer::Move::under_way) return;
   state.record.move = how;
@@ -255,14 +266,14 @@ void Keeper::end_move(Lock& lock, TrackedQp& tracked, steer::Move how) {
     state.record.source = steer::LabelSource::weft;
     ++state.record.moves;
   }
-  changed_ = true;
+  book_.note_change();
   give_held(lock, tracked);
 }
 
 /// The program was told that these are posted. Where the queue has no room they wait for it; where the device
 /// refuses one the program must see that the queue pair failed: in the state of error the device takes posts,
 /// and gives them back with an error.
-void Keeper::give_held(Lock& lock, TrackedQp& tracked) {
+void QpMover::give_held(Lock& lock, TrackedQp& tracked) {
   const auto give = [&tracked] {
     const std::scoped_lock posting(tracked.posting);
     return release(tracked);
@@ -278,7 +289,7 @@ void Keeper::give_held(Lock& lock, TrackedQp& tracked) {
   drop_held(tracked);
 }
 
-void Keeper::fail_queue_pair(Lock& lock, TrackedQp& tracked) {
+void QpMover::fail_queue_pair(Lock& lock, TrackedQp& tracked) {
   without_lock(lock, tracked, [&] {
     ibv_qp_attr failed{};
     failed.qp_state = IBV_QPS_ERR;
