@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "balancer/trial/balance_trial.hpp"
+#include "balancer/trial/trial_sending.hpp"
 #include "cli/agent_arguments.hpp"
 #include "cli/balance_answer.hpp"
 #include "cli/balance_options.hpp"

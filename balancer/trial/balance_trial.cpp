@@ -12,9 +12,6 @@ namespace {
 constexpr std::uint32_t kFirstBatch = 1U << 20;
 /// Beyond what sendings took before: a stuck QP is shown to be stuck, no longer.
 constexpr Nanoseconds kStuck = std::chrono::seconds(2);
-/// A sending of more packets is left out of the packet mode: the agents wait meanwhile, half a second at
-/// most.
-constexpr std::uint64_t kMaxInPacketMode = 300'000;
 
 double seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -26,13 +23,6 @@ std::vector<plan::TracePlan> traces_of(const demand::Demand& demand, std::uint32
   std::vector<plan::TracePlan> plan;
   for (const auto& [src, dst] : pairs) plan.push_back({{src, dst}, plan::spread_labels(labels)});
   return plan;
-}
-
-std::vector<session::PlannedTransfer> planned(const std::vector<flowsim::Sending>& sendings) {
-  std::vector<session::PlannedTransfer> transfers;
-  for (const flowsim::Sending& s : sendings)
-    transfers.push_back({{s.src, s.dst}, s.label, s.back_label, s.packets});
-  return transfers;
 }
 
 }  // namespace
@@ -54,7 +44,7 @@ BalanceTrial::BalanceTrial(const Fabric& fabric, const AddressBook& addresses, c
 void BalanceTrial::begin_mapping() {
   if (results_) last_batch_ = BatchId(results_->last_batch);
   map_.reset();
-  transfer_.reset();
+  sending_.reset();
   results_ = std::make_unique<session::SweepResults>(in_);
   results_->out = out_;
   results_->last_batch = last_batch_.value();
@@ -80,7 +70,7 @@ std::vector<session::WorkItem> BalanceTrial::ask() {
     case Part::sending:
     case Part::failing:
     case Part::sending_again:
-      return transfer_ ? transfer_->next_wave() : std::vector<session::WorkItem>();
+      return sending_ ? sending_->next_wave() : std::vector<session::WorkItem>();
     case Part::diagnosing:
       return sweep_->next_wave();
     case Part::done:
@@ -136,16 +126,16 @@ void BalanceTrial::adopt_map() {
   assignment_ = assign::assign(fabric_, demand_, options_.assign);
 }
 
-std::vector<std::vector<flowsim::Sending>> BalanceTrial::steered() const {
-  std::vector<std::vector<flowsim::Sending>> phases;
+SendingInHand::Phases BalanceTrial::steered() const {
+  SendingInHand::Phases phases;
   for (std::size_t p = 0; p < demand_.phases.size(); ++p)
     phases.push_back(
         steered_sendings(*labelled_, demand_.phases[p], assignment_.phases[p], options_.transfer.size));
   return phases;
 }
 
-std::vector<std::vector<flowsim::Sending>> BalanceTrial::hashed(std::uint64_t seed) const {
-  std::vector<std::vector<flowsim::Sending>> phases;
+SendingInHand::Phases BalanceTrial::hashed(std::uint64_t seed) const {
+  SendingInHand::Phases phases;
   for (const demand::Phase& phase : demand_.phases)
     phases.push_back(hashed_sendings(*labelled_, phase, options_.assign.qps, options_.transfer.size, seed++));
   return phases;
@@ -158,106 +148,34 @@ void BalanceTrial::begin_repeat() {
   begin_sending(!random, random ? hashed(draw) : steered(), options_.transfer.limit);
 }
 
-void BalanceTrial::begin_sending(bool is_steered, std::vector<std::vector<flowsim::Sending>> phases,
-                                 Nanoseconds limit) {
+void BalanceTrial::begin_sending(bool is_steered, SendingInHand::Phases phases, Nanoseconds limit) {
   auto before = world_.carried();
   if (!before) return void(give_up(before.error()));
-  current_.emplace(Current{.phases = std::move(phases), .before = std::move(*before)});
-  current_->sum.steered = is_steered;
-  current_->sum.planned.resize(fabric_.channel_count());
-  limit_ = limit;
-  begin_phase();
-}
-
-void BalanceTrial::begin_phase() {
-  session::TransferSettings settings = options_.transfer;
-  settings.limit = limit_;
-  asked_ = world_.now();
-  answered_.clear();
-  transfer_ = std::make_unique<session::TransferStage>(in_, *results_,
-                                                       planned(current_->phases[current_->phase]), settings);
-}
-
-/// What fluid model and packet mode say of one phase.
-void BalanceTrial::predict(const std::vector<flowsim::Sending>& sendings, TrialSending& sum) const {
-  const auto rates = flowsim::line_rates(fabric_);
-  sum.predicted += predicted_seconds(rates, sendings, options_.frames);
-  std::uint64_t packets = 0;
-  for (const flowsim::Sending& sending : sendings) packets += sending.packets;
-  if (packets == 0 || packets > kMaxInPacketMode) return;
-  flowsim::PacketSettings settings = flowsim::usual_packets(fabric_, options_.transfer.size);
-  settings.frames = options_.frames;
-  settings.window = options_.transfer.window;
-  settings.queue =
-      Bytes(static_cast<std::int64_t>(*std::ranges::min_element(rates) * seconds(options_.queue)));
-  settings.burst = options_.burst;
-  settings.hop_delay = Nanoseconds(0);
-  settings.host_queue = true;
-  const auto run = send_packets(rates, sendings, settings);
-  sum.by_packets += *std::ranges::max_element(run.seconds);
-}
-
-void BalanceTrial::end_phase() {
-  Current& now = *current_;
-  const auto& sendings = now.phases[now.phase++];
-  TrialSending& sum = now.sum;
-  Nanoseconds slowest{};
-  for (std::size_t i = 0; i < sendings.size(); ++i) {
-    const session::TransferOutcome& outcome = transfer_->outcomes()[i];
-    slowest = std::max(slowest, outcome.elapsed);
-    sum.qps += 1;
-    sum.unfinished += outcome.delivered < sendings[i].packets ? 1 : 0;
-    sum.wanted += sendings[i].packets;
-    sum.sent += outcome.sent;
-    sum.received += outcome.received;
-    if (outcome.error && !sum.error)
-      sum.error =
-          fmt::format("{} -> {} by label {}: {}", fabric_.name_of_nic(sendings[i].src),
-                      fabric_.name_of_nic(sendings[i].dst), sendings[i].label.value(), *outcome.error);
-    now.unacknowledged += outcome.first ? 0 : 1;
-    if (now.phase == 1 && outcome.first) time_first_byte(sendings[i].src, outcome);
-  }
-  sum.measured += seconds(slowest);
-  predict(sendings, sum);
-  const auto bytes = wire_bytes(sendings, options_.frames, fabric_.channel_count());
-  for (std::size_t c = 0; c < bytes.size(); ++c) sum.planned[c] += bytes[c];
-}
-
-/// An agent may have been asked late, where the bus lost the message: it began as long before its answer as
-/// it says that it took.
-void BalanceTrial::time_first_byte(PortId src, const session::TransferOutcome& outcome) {
-  const auto answered = answered_.find(src);
-  const Nanoseconds began = outcome.took && answered != answered_.end()
-                                ? std::max(asked_, answered->second - *outcome.took)
-                                : asked_;
-  const double first = seconds(began + *outcome.first - diagnosed_);
-  current_->first_byte = std::min(current_->first_byte.value_or(first), first);
-  current_->last_first_byte = std::max(current_->last_first_byte.value_or(first), first);
+  sending_.emplace(SendingInHand::Ground{in_, *results_, options_, world_}, is_steered, std::move(phases),
+                   limit, std::move(*before));
 }
 
 /// True when all phases are through and the sending is on record.
 bool BalanceTrial::end_sending() {
-  end_phase();
-  if (current_->phase < current_->phases.size()) return begin_phase(), false;
-  const auto after = world_.carried();
-  if (!after) return give_up(after.error());
-  TrialSending& sum = current_->sum;
-  for (std::size_t c = 0; c < after->size(); ++c)
-    sum.counted.push_back(static_cast<double>((*after)[c] - current_->before[c]));
+  if (!sending_->end_phase()) return false;
+  auto sent = sending_->finish();
+  if (!sent) return give_up(sent.error());
   switch (part_) {
     case Part::failing:
-      after_->stuck = std::move(sum);
+      after_->stuck = std::move(*sent);
       break;
-    case Part::sending_again:
-      after_->first_byte = current_->first_byte;
-      after_->unacknowledged = current_->unacknowledged;
-      if (current_->unacknowledged == 0) after_->in_force = current_->last_first_byte;
-      after_->again = std::move(sum);
+    case Part::sending_again: {
+      const auto& bytes = sending_->first_bytes();
+      if (bytes.first) after_->first_byte = seconds(*bytes.first - diagnosed_);
+      after_->unacknowledged = bytes.unacknowledged;
+      if (bytes.unacknowledged == 0 && bytes.last) after_->in_force = seconds(*bytes.last - diagnosed_);
+      after_->again = std::move(*sent);
       break;
+    }
     default:
-      sendings_.push_back(std::move(sum));
+      sendings_.push_back(std::move(*sent));
   }
-  transfer_.reset();
+  sending_.reset();
   return true;
 }
 
@@ -300,10 +218,8 @@ void BalanceTrial::take(const session::WorkItem& item, const session::TaskAnswer
     sweep_->take(item, answer);
   else if (part_ == Part::mapping || part_ == Part::mapping_again)
     map_->take(item, answer);
-  else if (transfer_) {
-    if (std::holds_alternative<datapath::TransferRequest>(item.work)) answered_[item.nic] = world_.now();
-    transfer_->take(item, answer);
-  }
+  else if (sending_)
+    sending_->take(item, answer);
 }
 
 void BalanceTrial::exclude(PortId nic) {

@@ -4,54 +4,16 @@
 // script: what it must know of the world it asks TrialWorld.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
-#include "balancer/flowsim/packets.hpp"
+#include "balancer/trial/trial_sending.hpp"
 #include "probes/plan/trace_plan.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/sweep.hpp"
-#include "probes/session/transfer_stage.hpp"
 
 namespace weft::trial {
-
-class TrialWorld {
- public:
-  virtual ~TrialWorld() = default;
-  /// Bytes that each channel has carried so far, by the counters of the interfaces; indexed by channel.
-  virtual Result<std::vector<std::uint64_t>> carried() = 0;
-  virtual Nanoseconds now() = 0;
-  virtual Result<void> take_down(LinkId link) = 0;
-};
-
-struct TrialOptions {
-  assign::AssignOptions assign;        // qps, seed, avoid; paths are mapped by the trial
-  std::uint32_t labels = 64;           // traced for each pair, each way
-  std::uint32_t repeats = 0;           // how often both are sent; 0: paths are mapped and nothing is sent
-  session::TransferSettings transfer;  // its limit holds for each sending
-  flowsim::FrameSizes frames;          // of `transfer.size`
-  Nanoseconds queue = std::chrono::milliseconds(20);  // that a link holds
-  Bytes burst{16'384};                                // of the token bucket that shapes it
-  std::optional<LinkId> fail = std::nullopt;
-  session::SweepOptions sweep;  // of the diagnosis after the failure
-};
-
-/// One phase, or all phases of a demand one after the other, sent once.
-struct TrialSending {
-  bool steered = true;
-  double measured = 0;    // seconds until the last QP was through
-  double predicted = 0;   // by the fluid model, over these very paths
-  double by_packets = 0;  // by the packet mode; 0: too many packets for it
-  std::uint64_t qps = 0;
-  std::uint64_t unfinished = 0;                     // QPs that delivered less than they had to
-  std::uint64_t wanted = 0;                         // packets
-  std::uint64_t sent = 0;                           // those sent again included
-  std::uint64_t received = 0;                       // as the receivers counted
-  std::optional<std::string> error = std::nullopt;  // of a queue pair, the first
-  std::vector<double> planned;                      // bytes, by channel
-  std::vector<double> counted;
-};
 
 /// After the link went down.
 struct TrialAfterFailure {
@@ -95,32 +57,18 @@ class BalanceTrial final : public session::Script {
 
  private:
   enum class Part { mapping, sending, failing, mapping_again, diagnosing, sending_again, done };
-  /// The phases of a sending that still wait, and what has come of it so far.
-  struct Current {
-    std::vector<std::vector<flowsim::Sending>> phases;
-    std::size_t phase = 0;
-    TrialSending sum;
-    std::vector<std::uint64_t> before;
-    std::optional<double> first_byte;  // seconds from the diagnosis
-    std::optional<double> last_first_byte;
-    std::uint64_t unacknowledged = 0;  // QPs
-  };
 
   void begin_mapping();
   std::vector<session::WorkItem> ask();
   bool advance();
   void adopt_map();
-  void begin_sending(bool steered, std::vector<std::vector<flowsim::Sending>> phases, Nanoseconds limit);
-  void begin_phase();
-  void end_phase();
-  void time_first_byte(PortId src, const session::TransferOutcome& outcome);
-  void predict(const std::vector<flowsim::Sending>& sendings, TrialSending& sum) const;
+  void begin_sending(bool steered, SendingInHand::Phases phases, Nanoseconds limit);
   bool end_sending();
   void begin_repeat();
   void fail_link();
   void steer_around();
-  std::vector<std::vector<flowsim::Sending>> steered() const;
-  std::vector<std::vector<flowsim::Sending>> hashed(std::uint64_t seed) const;
+  SendingInHand::Phases steered() const;
+  SendingInHand::Phases hashed(std::uint64_t seed) const;
   bool give_up(Error error);
 
   const Fabric& fabric_;
@@ -136,7 +84,6 @@ class BalanceTrial final : public session::Script {
   BatchId last_batch_;
   std::unique_ptr<session::SweepResults> results_;  // of the mapping in hand
   std::unique_ptr<session::MapStage> map_;
-  std::unique_ptr<session::TransferStage> transfer_;
   std::unique_ptr<session::Sweep> sweep_;
   PathMap paths_;
   PathMap new_paths_;
@@ -144,11 +91,8 @@ class BalanceTrial final : public session::Script {
   assign::Assignment assignment_;
   std::vector<TrialSending> sendings_;
   std::optional<TrialAfterFailure> after_;
-  std::optional<Current> current_;
-  Nanoseconds limit_{};
-  Nanoseconds since_{};                     // when the part began
-  Nanoseconds asked_{};                     // when the phase was sent out
-  std::map<PortId, Nanoseconds> answered_;  // when each NIC's agent said that the phase was over
+  std::optional<SendingInHand> sending_;
+  Nanoseconds since_{};  // when the part began
   Nanoseconds diagnosed_{};
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "balancer/trial/balance_trial.hpp"
+#include "balancer/trial/trial_sending.hpp"
 
 namespace weft::trial {
 
