@@ -1,5 +1,5 @@
 // PathMapping: maps the paths of a watched fabric and plans standing probes over them, in a thread of its
-// own: it waits for agents or switches and their answers, and a watcher does not.
+// own: it waits for agents or switches and their answers, and a watcher does not. MappingTimes: when.
 #pragma once
 
 #include <atomic>
@@ -39,6 +39,31 @@ class PathMapping {
   std::optional<Result<MappedPlan>> made_;
   std::atomic<bool> is_over_ = false;
   std::jthread thread_;
+};
+
+/// When paths are mapped: where something asks for it after a pause, and by itself, for routes move without a
+/// loss.
+class MappingTimes {
+ public:
+  bool is_due(Nanoseconds now) const { return now >= next_; }
+  void ask(Nanoseconds at) { next_ = at; }
+  void begin(Nanoseconds now);
+  void end(Nanoseconds now) { ended_ = now; }
+  /// As one that began and ended now, and that is to be checked soon.
+  void take_over(Nanoseconds now);
+  void plan_next();
+  void retry(Nanoseconds now);
+  /// Routes or incidents ask for one.
+  void ask_after_pause();
+  /// NICs that came late ask for one.
+  void ask_soon();
+  /// The last, or the one that is under way.
+  Nanoseconds began() const { return began_; }
+
+ private:
+  Nanoseconds next_ = Nanoseconds::max();
+  Nanoseconds began_{};
+  Nanoseconds ended_{};
 };
 
 }  // namespace weft::run

@@ -25,12 +25,6 @@ constexpr auto kStateInterval = seconds(1);
 constexpr auto kMutesInterval = seconds(2);
 constexpr auto kTroublesInterval = seconds(10);  // of one agent: it may lie, and often
 constexpr std::size_t kWindowsAtOnce = 4096;
-constexpr std::size_t kEventsAtOnce = 1024;
-constexpr auto kMappingRetry = seconds(5);
-constexpr auto kMappingPause = seconds(10);  // before one that routes, incidents or late NICs ask for
-/// Paths are mapped again by themselves, for routes move without a loss: a twentieth of the time at most.
-constexpr auto kMappingInterval = seconds(60);
-constexpr int kMappingShare = 20, kPauseShare = 4;
 constexpr const char* kPlanKey = "plan";
 
 watch::PlanVersion version_in(const watch::SharedValue::Stored& stored) {
@@ -62,7 +56,8 @@ WatchLoop::WatchLoop(const WatchPlace& place, const WatchOptions& options, Watch
       renewal_(kRenewal),
       poll_(kPoll),
       state_(kStateInterval),
-      mutes_(kMutesInterval) {}
+      mutes_(kMutesInterval),
+      events_(place.fabric, *parts_.link.events, listener) {}
 WatchLoop::~WatchLoop() = default;
 
 void WatchLoop::turn() {
@@ -108,23 +103,21 @@ void WatchLoop::take_over() {
   active_ = true;
   listener_.on_note(fmt::format("watching {} as the active watcher", place_.fabric.name()));
   // Where nobody was active meanwhile, it goes on.
-  if (!watcher_ || led_until_ != last_sequence_ || version_in(*plan) != version_) begin_anew();
+  if (!watcher_ || led_until_ != events_.last_sequence() || version_in(*plan) != version_) begin_anew();
 }
 
 void WatchLoop::begin_anew() {
-  pending_.clear();
+  events_.drop_unwritten();
   mapping_.reset();
   auto options = options_.watcher;
   options.secret = new_secret();
   if (!options_.read_plan) options.addresses = &place_.addresses;
   watcher_.emplace(place_.fabric, options);
   mutes_revision_ = 0;
-  std::vector<IncidentEvent> last;
-  for (const auto& [id, event] : last_events_) last.push_back(event);
-  watcher_->restore(last, now());
+  watcher_->restore(events_.last(), now());
   // Windows so far are of plans before its own.
   static_cast<void>(parts_.link.feed->skip());
-  next_mapping_ = now();
+  mapping_times_.ask(now());
   gathers_until_ = now() + options_.gather;
   adopt_shared();
 }
@@ -140,37 +133,14 @@ void WatchLoop::adopt_shared() {
   if (!plan || !std::ranges::all_of(plan->nics, has_place)) return;
   const auto left_out = place_.fabric.nics().size() - plan->nics.size();
   if (!take_up({std::move(*plan), left_out})) return;
-  last_mapping_ = mapping_began_ = now();
-  next_mapping_ = last_mapping_ + kMappingPause;
+  mapping_times_.take_over(now());
 }
 
 void WatchLoop::step_down(std::string_view why) {
   active_ = false;
-  led_until_ = last_sequence_;
+  led_until_ = events_.last_sequence();
   held_until_ = Nanoseconds(0);
   listener_.on_note(fmt::format("no longer the active watcher: {}", why));
-}
-
-/// Reads the events of all watchers up to now; false: they cannot be read.
-bool WatchLoop::follow() {
-  for (;;) {
-    const auto read = parts_.link.events->read_behind(last_sequence_, kEventsAtOnce);
-    if (!read) return false;
-    if (read->empty()) return true;
-    for (const watch::StoredEvent& stored : *read) note_stored(stored);
-    options_.went_round();  // a history of years takes its time
-  }
-}
-
-void WatchLoop::note_stored(const watch::StoredEvent& stored) {
-  last_sequence_ = stored.sequence;
-  sequences_[stored.incident] = stored.sequence;
-  const auto report = files::parse_event(stored.text, "an event of the bus");
-  const auto event = report ? files::event_of(place_.fabric, *report)
-                            : Result<IncidentEvent>(tl::unexpected(report.error()));
-  if (!event) return listener_.on_note(event.error().message);
-  last_events_.insert_or_assign(stored.incident, *event);
-  listener_.on_event(*event, stored, true);
 }
 
 void WatchLoop::lead() {
@@ -189,9 +159,8 @@ void WatchLoop::lead() {
     listener_.on_note(
         "routes move again and again, or packets are sprayed: for an hour mappings alone tell of them");
   // Who is missing in a plan that is being made says so again.
-  const auto pause = std::max<Nanoseconds>(kMappingPause, kPauseShare * (last_mapping_ - mapping_began_));
-  if (actions.map_again && !mapping_) next_mapping_ = std::min(next_mapping_, last_mapping_ + pause);
-  pending_.insert(pending_.end(), actions.events.begin(), actions.events.end());
+  if (actions.map_again && !mapping_) mapping_times_.ask_after_pause();
+  events_.add(actions.events);
   listener_.on_pass(*watcher_, now());
   write_events();
 }
@@ -201,17 +170,16 @@ void WatchLoop::map_paths() {
     auto mapped = mapping_->take();
     if (!mapped) return;
     mapping_.reset();
-    last_mapping_ = now();
+    mapping_times_.end(now());
     if (!*mapped) {
       listener_.on_note(fmt::format("paths could not be mapped: {}", mapped->error().message));
-      next_mapping_ = now() + kMappingRetry;
+      mapping_times_.retry(now());
     } else {
       adopt(std::move(**mapped));
     }
-  } else if (now() >= next_mapping_ && !awaits_agents()) {
+  } else if (mapping_times_.is_due(now()) && !awaits_agents()) {
     if (watcher_->plan() == nullptr) listener_.on_note("mapping paths");
-    next_mapping_ = Nanoseconds::max();
-    mapping_began_ = now();
+    mapping_times_.begin(now());
     mapping_.emplace(
         [map = parts_.map, heard = heard_](const std::stop_token& stop) { return map(heard, stop); });
   }
@@ -227,14 +195,13 @@ bool WatchLoop::awaits_agents() const {
 }
 
 void WatchLoop::adopt(MappedPlan mapped) {
-  next_mapping_ = last_mapping_ +
-                  std::max<Nanoseconds>(kMappingInterval, kMappingShare * (last_mapping_ - mapping_began_));
+  mapping_times_.plan_next();
   const auto not_probed = engines_.not_probed(mapped.plan);
   mapped.plan = engines_.only_probed(std::move(mapped.plan), options_.limits);
   const bool is_same = watcher_->plan() != nullptr && same_ways(*watcher_->plan(), mapped.plan);
   auto record = is_same ? std::string() : watch::encode_plan(place_.fabric, mapped.plan, options_.limits);
   if (!is_same && !take_up(std::move(mapped))) return;
-  watcher_->paths_known(mapping_began_);
+  watcher_->paths_known(mapping_times_.began());
   if (is_same) return;
   if (!not_probed.empty()) listener_.on_note(not_probed);
   if (const auto shared = shared_.set(std::move(record)); !shared) listener_.on_note(shared.error().message);
@@ -244,7 +211,7 @@ void WatchLoop::adopt(MappedPlan mapped) {
 bool WatchLoop::take_up(MappedPlan mapped) {
   const auto version = next_version();
   if (!version) {
-    next_mapping_ = now() + kMappingRetry;
+    mapping_times_.retry(now());
     listener_.on_note(version.error().message);
     return false;
   }
@@ -298,8 +265,7 @@ void WatchLoop::hear_agents() {
 void WatchLoop::note_engine(const std::string& host, const watch::AgentHello& hello) {
   const auto news = engines_.hear(host, hello);
   watcher_->pairs_are(news.moved);
-  if (news.can_probe_others && watcher_->plan() != nullptr)
-    next_mapping_ = std::min(next_mapping_, last_mapping_ + kMappingPause);
+  if (news.can_probe_others && watcher_->plan() != nullptr) mapping_times_.ask_soon();
   if (!place_.fabric.find_node(host)) return;
   Troubles& known = troubles_[host];
   if (known.reported_at && now() - *known.reported_at < kTroublesInterval) return;
@@ -359,25 +325,16 @@ void WatchLoop::take_windows() {
   }
 }
 
-/// In order; what the bus does not take now waits.
 void WatchLoop::write_events() {
-  while (!pending_.empty()) {
-    // A process that was stopped meanwhile has lost its lease: whoever has it now writes.
-    if (now() >= held_until_) return step_down("its lease ran out");
-    const IncidentEvent& event = pending_.front();
-    const auto id = event.incident.id.value();
-    watch::StoredEvent stored{id, 0, files::event_line(files::report_of(place_.fabric, event))};
-    const auto written = parts_.link.events->append(id, sequences_[id], stored.text);
-    if (!written && written.error().kind == ErrorKind::conflict) {
+  // A process that was stopped meanwhile has lost its lease: whoever has it now writes.
+  switch (events_.write([this] { return now() < held_until_; })) {
+    case WatchEvents::Written::as_far_as_it_goes:
+      return;
+    case WatchEvents::Written::not_allowed:
+      return step_down("its lease ran out");
+    case WatchEvents::Written::refused:
       watcher_.reset();
       return step_down("another watcher wrote events meanwhile");
-    }
-    if (!written) return;
-    stored.sequence = sequences_[id] = *written;
-    last_sequence_ = std::max(last_sequence_, *written);
-    last_events_.insert_or_assign(id, event);
-    listener_.on_event(event, stored, false);
-    pending_.pop_front();
   }
 }
 

@@ -3,7 +3,6 @@
 // over with its incidents and its plan. One thread.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "collectors/bus/watch_link.hpp"
 #include "probes/run/path_mapping.hpp"
 #include "probes/run/shared_plan.hpp"
+#include "probes/run/watch_events.hpp"
 #include "probes/watch/agent_engines.hpp"
 #include "probes/watch/assignment_json.hpp"
 
@@ -63,8 +63,7 @@ class WatchLoop {
   void begin_anew();
   void adopt_shared();
   void step_down(std::string_view why);
-  bool follow();
-  void note_stored(const watch::StoredEvent& stored);
+  bool follow() { return events_.follow(options_.went_round); }
   void lead();
   void map_paths();
   bool awaits_agents() const;
@@ -92,17 +91,12 @@ class WatchLoop {
   bool was_active_ = false;  // when its state was told last
   bool stands_by_ = false;   // from its start on, and said so
   Nanoseconds held_until_{};
-  Nanoseconds next_mapping_ = Nanoseconds::max();
-  Nanoseconds mapping_began_{};
-  Nanoseconds last_mapping_{};
   Nanoseconds look_took_{};
   Every renewal_, poll_, state_, mutes_;
   std::uint64_t mutes_revision_ = 0;
-  watch::PlanVersion version_;                          // of the last plan of this watcher
-  std::uint64_t last_sequence_ = 0;                     // of the events known
-  std::uint64_t led_until_ = 0;                         // of those known when it was active last
-  std::map<std::uint64_t, std::uint64_t> sequences_;    // by incident, of its last event
-  std::map<std::uint64_t, IncidentEvent> last_events_;  // by incident
+  watch::PlanVersion version_;  // of the last plan of this watcher
+  WatchEvents events_;
+  std::uint64_t led_until_ = 0;  // of the events known when it was active last
   HeardHosts heard_;
   struct Troubles {
     std::vector<std::string> told;  // as its agent said last
@@ -111,8 +105,8 @@ class WatchLoop {
   std::map<std::string, Troubles> troubles_;  // by host
   Nanoseconds gathers_until_{};               // where the plan is of the hosts that were heard
   std::set<std::string> strangers_;           // agents of another protocol, that were told of
-  std::deque<IncidentEvent> pending_;         // not written yet
   std::optional<watch::Watcher> watcher_;
+  MappingTimes mapping_times_;
   std::optional<PathMapping> mapping_;  // last: its thread uses what stands above
 };
 

@@ -107,5 +107,49 @@ TEST(MapPaths, OfNobodyAreNone) {
   EXPECT_TRUE(at.asked.empty());
 }
 
+TEST(MappingTimes, AreATwentiethOfTheTimeAtMostAndAMinuteApartAtLeast) {
+  for (const auto& [takes, pause] : {std::pair(1s, 60s), std::pair(10s, 200s)}) {
+    MappingTimes times;
+    EXPECT_FALSE(times.is_due(10h)) << "nothing asks for one";
+    times.ask(100s);
+    EXPECT_TRUE(times.is_due(100s));
+    times.begin(100s);
+    EXPECT_FALSE(times.is_due(10h)) << "while one is under way";
+    EXPECT_EQ(times.began(), 100s);
+    times.end(100s + takes);
+    times.plan_next();
+    EXPECT_FALSE(times.is_due(100s + takes + pause - 1ns));
+    EXPECT_TRUE(times.is_due(100s + takes + pause));
+  }
+}
+
+TEST(MappingTimes, WhoAsksForOneWaitsForAPauseAfterTheLast) {
+  MappingTimes slow;
+  slow.begin(100s);
+  slow.end(105s);
+  slow.plan_next();
+  MappingTimes late = slow;
+  slow.ask_after_pause();
+  EXPECT_FALSE(slow.is_due(125s - 1ns)) << "four times what the last one took";
+  EXPECT_TRUE(slow.is_due(125s));
+  late.ask_soon();
+  EXPECT_FALSE(late.is_due(115s - 1ns));
+  EXPECT_TRUE(late.is_due(115s));
+  late.ask_after_pause();
+  EXPECT_TRUE(late.is_due(115s)) << "it is put off by nobody";
+}
+
+TEST(MappingTimes, APlanOfAWatcherBeforeIsCheckedSoonAndAFailureTriedAgain) {
+  MappingTimes times;
+  times.take_over(100s);
+  EXPECT_FALSE(times.is_due(110s - 1ns));
+  EXPECT_TRUE(times.is_due(110s));
+  times.begin(110s);
+  times.end(111s);
+  times.retry(111s);
+  EXPECT_FALSE(times.is_due(116s - 1ns));
+  EXPECT_TRUE(times.is_due(116s));
+}
+
 }  // namespace
 }  // namespace weft::run
