@@ -4,21 +4,22 @@
 // finish while the others do is a finding; one that takes no part for another reason (no agent came, it ended
 // with its own words, it speaks another version) is not tested. The rest goes on without them. When most fall
 // silent at once it is the bus between: nobody is blamed, and if it stays so the run ends with what is known.
+// Who takes part is AgentRoster's to know, what is still to be answered TaskWave's and PeerQuestions', who is
+// silent BusSilence's; here is what follows from it for script and agents.
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "probes/session/agent_roster.hpp"
+#include "probes/session/bus_silence.hpp"
+#include "probes/session/outstanding.hpp"
 #include "probes/session/script.hpp"
 
 namespace weft::session {
-
-using TimePoint = std::chrono::steady_clock::time_point;
 
 /// When a run ends, done or not.
 struct TimeLimit {
@@ -39,17 +40,6 @@ struct CoordinatorTiming {
   std::optional<TimeLimit> limit = std::nullopt;
 };
 
-/// What is expected of one agent: the NICs of its host that it serves, by the name of their interface.
-struct ExpectedHost {
-  NodeId host;
-  std::vector<NicAssignment> nics;
-  std::string agent = {};  // its name on the bus; empty: its host's. A host with several has them named.
-};
-
-struct SendToAgent {
-  std::string host;
-  ToAgent message;
-};
 /// For a progress line: `done` of `total` pieces of the current wave, and which part of the whole that is.
 struct Progress {
   std::string_view doing;
@@ -69,11 +59,11 @@ class Coordinator {
               std::vector<ExpectedHost> hosts, CoordinatorTiming timing = {});
 
   /// The run's NICs and where they are: agents send to no others. Call before start.
-  void name_targets(std::vector<datapath::RunNic> targets) { targets_ = std::move(targets); }
+  void name_targets(std::vector<datapath::RunNic> targets) { roster_.name_targets(std::move(targets)); }
 
   /// By this engine the NICs of the run are to send: agents that others started with another one are not
   /// tested. Call before start.
-  void require_engine(std::string_view engine) { required_engine_ = engine; }
+  void require_engine(std::string_view engine) { roster_.require_engine(engine); }
 
   using Actions = std::vector<CoordinatorAction>;
   /// Call first.
@@ -100,13 +90,13 @@ class Coordinator {
   RunId run() const { return secrets_.run; }
   /// Its agent has not been heard of yet, nor given up.
   bool awaits(const std::string& host) const {
-    const auto agent = agents_.find(host);
-    return agent != agents_.end() && agent->second.state == AgentState::awaited;
+    const auto* agent = roster_.find(host);
+    return agent && agent->state == AgentState::awaited;
   }
   /// What it says may be of use.
   bool listens_to(const std::string& host) const {
-    const auto agent = agents_.find(host);
-    return agent != agents_.end() && agent->second.state != AgentState::lost;
+    const auto* agent = roster_.find(host);
+    return agent && agent->state != AgentState::lost;
   }
   bool is_done() const { return phase_ == Phase::done; }
   /// Why the run came to nothing: no host took part, or the bus was lost before anything was of use.
@@ -114,24 +104,9 @@ class Coordinator {
 
  private:
   enum class Phase { gathering, running, done };
-  enum class AgentState { awaited, offering, starting, ready, lost };
-  struct Agent {
-    ExpectedHost expected;
-    AgentState state = AgentState::awaited;
-    TimePoint last_heard{};
-    std::optional<HostInventory> inventory = std::nullopt;
-    bool took_part = false;             // it told of its NICs, or serves one
-    bool busy = false;                  // with another run, as far as was heard
-    std::string engine = {};            // by which it sends, as it says
-    std::vector<NicOffer> offers = {};  // what it can send by, where the run is to say
-  };
-  struct Outstanding {
-    std::size_t item;
-    std::string host;
-    TimePoint sent;
-    TimePoint deadline;
-  };
   enum class Whose { host, tool };
+  using Agent = AgentRoster::Agent;
+  using AgentState = AgentRoster::State;
 
   void on(Agent& agent, const std::string& name, const Hello& hello, Actions& actions);
   void on(Agent& agent, const std::string& name, const Ready& ready, Actions& actions);
@@ -142,31 +117,16 @@ class Coordinator {
   void on(Agent& agent, const std::string& name, const PeerReply& reply, Actions& actions);
   void start_agent(Agent& agent, const std::string& name, Actions& actions);
   /// All that are to come have told what they can send by, or are given up: they start.
-  void choose_engine_of_run(Actions& actions);
-  // Agents that others started may have other NICs than the fabric file says, call them otherwise, and send
-  // by different engines.
-  bool meet_nics(Agent& agent, const Hello& hello);
-  bool sends_as_required(const Hello& hello) const;
-  void keep_one_engine(Actions& actions);
-  /// The host that serves a NIC, if its agent is at work.
-  const std::string* working_host_of(PortId nic) const;
+  void choose_engine(Actions& actions);
   void advance(TimePoint now);
-  /// What happened in between is not known to this process: all that waits waits longer.
-  void move_deadlines(TimePoint::duration gap);
   void note_heard(Agent& agent);
   void give_up_latecomers(Actions& actions);
   void judge_silence(Actions& actions);
-  void await_bus(bool is_silent, Actions& actions);
   void judge_overdue(Actions& actions);
   void lose(const std::string& name, Whose whose, const std::string& why, Actions& actions);
   void leave_out(NodeId host, std::optional<PortId> nic, const std::string& why);
-  bool anyone_at_work() const;
-  bool anyone_took_part() const;
-  /// Nobody is left to answer what the NICs of this host were asked.
-  void answer_for(const std::string& name, Actions& actions);
   void take(TaskId task, const TaskAnswer* answer, Actions& actions);
-  bool all_gathered() const;
-  std::vector<diagnosis::JoinedHost> joined_hosts() const;
+  void begin_run(Actions& actions);
   void begin_wave(Actions& actions);
   Progress progress() const;
   void finish(Actions& actions);
@@ -175,23 +135,15 @@ class Coordinator {
   packet::RunSecrets secrets_;
   CoordinatorTiming timing_;
   Script& script_;
-  std::vector<datapath::RunNic> targets_;
-  std::string required_engine_;  // empty: any
-  std::map<std::string, Agent> agents_;
-  std::map<PortId, std::string> host_of_nic_;
+  AgentRoster roster_;
+  TaskWave wave_;
+  PeerQuestions questions_;
+  BusSilence bus_;
   Phase phase_ = Phase::gathering;
   TimePoint now_{};
   TimePoint gather_until_{};
   TimePoint last_alive_sent_{};
-  std::vector<WorkItem> wave_;
-  std::map<TaskId, Outstanding> outstanding_;
-  std::set<std::string> overdue_;         // hosts, in this wave
-  std::vector<PeerQuestion> unanswered_;  // passed on, without their texts; at most one of each NIC
-  std::uint32_t last_task_ = 0;
-  TimePoint last_heard_{};  // of anyone
-  std::optional<TimePoint> bus_silent_since_;
-  std::optional<TimePoint> bus_was_silent_;  // last
-  std::vector<std::string> left_out_;        // who was not tested, with why
+  std::optional<std::string> first_left_out_;  // who was not tested, with why
   Result<void> outcome_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "topology/model/fabric.hpp"
 
@@ -29,7 +30,27 @@ std::string why_unfit(const OfferOfNic& offered, bool by_queue_pairs) {
       offered.offer.rdma_device);
 }
 
+using Agent = AgentRoster::Agent;
+using State = AgentRoster::State;
+
+std::vector<OfferOfNic> offers_of(const AgentRoster& roster) {
+  std::vector<OfferOfNic> offers;
+  for (const auto& [name, agent] : roster.agents()) {
+    if (agent.state != State::offering) continue;
+    for (const NicAssignment& nic : agent.expected.nics) {
+      const auto offer = std::ranges::find(agent.offers, nic.interface, &NicOffer::interface);
+      offers.push_back({nic.nic, offer == agent.offers.end() ? NicOffer{} : *offer});
+    }
+  }
+  return offers;
+}
+
 }  // namespace
+
+std::string_view kind_of_engine(std::string_view engine) {
+  if (engine == kDpdkEngine) return kRawEngine;
+  return engine == kIbsimEngine ? kUmadEngine : engine;
+}
 
 EngineChoice choose_engine(const Fabric& fabric, const std::vector<OfferOfNic>& offers) {
   const auto all = offers.size();
@@ -47,6 +68,51 @@ EngineChoice choose_engine(const Fabric& fabric, const std::vector<OfferOfNic>& 
     choice.why = fmt::format("{} of {} NICs have an RDMA device; not tested: {}", with, all,
                              names_of(fabric, choice.unfit));
   return choice;
+}
+
+std::optional<EngineOfRun> choose_engine_of_run(const Fabric& fabric, AgentRoster& roster) {
+  if (roster.count(State::awaited) > 0) return std::nullopt;
+  const auto offers = offers_of(roster);
+  if (offers.empty()) return std::nullopt;
+  EngineOfRun run{choose_engine(fabric, offers), {}, {}, {}};
+  std::map<PortId, std::string> unfit;
+  for (const auto& [nic, why] : run.choice.unfit) unfit.emplace(nic, why);
+  const auto is_unfit = [&](const NicAssignment& nic) { return unfit.contains(nic.nic); };
+  for (auto& [name, agent] : roster.agents()) {
+    if (agent.state != State::offering) continue;
+    agent.state = State::starting;  // no offer any more
+    auto& nics = agent.expected.nics;
+    if (std::ranges::all_of(nics, is_unfit)) {
+      run.useless.push_back({name, unfit.at(nics.front().nic)});
+      continue;
+    }
+    for (NicAssignment& nic : nics) {
+      nic.engine = run.choice.engine;
+      if (is_unfit(nic)) run.left_out.push_back({agent.expected.host, nic.nic, unfit.at(nic.nic)});
+    }
+    std::erase_if(nics, is_unfit);
+    run.starting.push_back(name);
+  }
+  return run;
+}
+
+std::vector<UselessAgent> of_other_engines(const AgentRoster& roster) {
+  const auto is_told = [](const Agent& agent) {
+    return agent.state == State::ready && !agent.engine.empty() && agent.engine != kAnyEngine;
+  };
+  std::map<std::string_view, std::size_t> nics;  // by the kind of their engine
+  for (const auto& [name, agent] : roster.agents())
+    if (is_told(agent)) nics[kind_of_engine(agent.engine)] += agent.expected.nics.size();
+  std::vector<UselessAgent> others;
+  if (nics.size() < 2) return others;
+  const auto most = std::ranges::max_element(nics, {}, &decltype(nics)::value_type::second)->first;
+  for (const auto& [name, agent] : roster.agents())
+    if (is_told(agent) && kind_of_engine(agent.engine) != most)
+      others.push_back(
+          {name,
+           fmt::format("its agent probes by {}, and those of most NICs by {}: neither answers the other",
+                       agent.engine, most)});
+  return others;
 }
 
 }  // namespace weft::session
