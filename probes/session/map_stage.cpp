@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 
+#include "probes/plan/miswirings.hpp"
 #include "probes/plan/pattern_plan.hpp"
 #include "probes/plan/trace_evidence.hpp"
 #include "probes/session/stage.hpp"
@@ -21,12 +22,61 @@ constexpr std::uint32_t kPatternLabels = 8;
 /// speed.
 constexpr double kMaxTracesPerSecond = 2000;
 constexpr auto kSlack = std::chrono::seconds(5);
+constexpr std::uint32_t kAnswersThatTell = 32;
+constexpr double kPowerOfShare = 4.0;        // power of the share that came: at a loss of a half, 1 in 16
+constexpr double kPassedAgainstDead = 20.0;  // nats: exp(-20) of what enters a dead channel passes
 
 /// The channels between two NICs, both hosts' cables included: hops a trace must ask for.
 std::uint8_t hops_between(const Fabric& fabric, routing::ShortestPathCache& ways, const plan::NicPair& pair) {
   const auto between =
       ways.to(routing::edge_switch(fabric, pair.dst)).hops(routing::edge_switch(fabric, pair.src));
   return static_cast<std::uint8_t>(std::min<std::uint32_t>(between.value_or(0) + 2, 32));
+}
+
+/// By channel: packets over a known path crossed it.
+std::vector<bool> passed_over(const Fabric& fabric, const Observations& observations) {
+  std::vector<bool> passed(fabric.channel_count(), false);
+  for (const Observation& probe : observations.probes) {
+    const auto paths = observations.paths.paths(probe.path);
+    if (paths.size() > 1 || probe.lost >= probe.sent) continue;
+    for (const ChannelId channel : observations.paths.channels(paths[0])) passed[channel.value()] = true;
+  }
+  return passed;
+}
+
+/// A channel that none of many flows took, though each could have: its near end does not use it. A port goes
+/// down for both ends; where packets come back by the cable it is up, and hashes that depend on each other
+/// (CRC and XOR families, above the first switch that chooses) leave such a channel out.
+void note_dark_channels(const SweepInputs& in, SweepResults& results) {
+  const auto seen = sights(in.fabric, results.learner);
+  const auto passes = passed_over(in.fabric, results.observations);
+  const double sure =
+      std::log((1 - in.options.confidence.value()) / static_cast<double>(in.fabric.channel_count()));
+  for (std::uint32_t c = 0; c < seen.size(); ++c) {
+    const auto is_used = [&](ChannelId channel) {
+      return seen[channel.value()].seen > 0 || passes[channel.value()];
+    };
+    if (is_used(ChannelId(c)) || is_used(Fabric::reverse(ChannelId(c))) || seen[c].log_missed() > sure)
+      continue;
+    results.observations.channels.push_back(
+        {ChannelId(c), Cause::down, -seen[c].log_missed(),
+         fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
+  }
+}
+
+/// What a switch answered went there and came back: as packets that passed. What did not come a switch may
+/// have dropped to limit its rate, so where little came it tells less.
+void note_answers(const SweepInputs& in, SweepResults& results) {
+  const auto answers = answers_over(in.fabric, results.learner);
+  for (std::uint32_t c = 0; c < answers.size(); ++c) {
+    const auto& [asked, came] = answers[c];
+    if (came == 0) continue;
+    const double packets =
+        std::min(came, kAnswersThatTell) * std::pow(static_cast<double>(came) / asked, kPowerOfShare);
+    results.observations.channels.push_back(
+        {ChannelId(c), Cause::down, -kPassedAgainstDead * packets,
+         fmt::format("{} of {} answers to traces came over it", came, asked)});
+  }
 }
 
 }  // namespace
@@ -153,6 +203,14 @@ std::vector<std::vector<datapath::HopAnswer>> by_spec(const datapath::TraceReque
     for (const datapath::HopAnswer& hop : *hops)
       if (hop.spec < answers.size()) answers[hop.spec].push_back(hop);
   return answers;
+}
+
+void note_map(const SweepInputs& in, SweepResults& results) {
+  note_dark_channels(in, results);
+  note_answers(in, results);
+  auto miswired = miswirings(in.fabric, results.learner);
+  std::ranges::move(miswired.channels, std::back_inserter(results.observations.channels));
+  std::ranges::move(miswired.hosts, std::back_inserter(results.observations.hosts));
 }
 
 }  // namespace weft::session

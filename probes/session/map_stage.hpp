@@ -49,4 +49,8 @@ class MapStage : public Stage {
   int round_ = 0;
 };
 
+/// Adds what the finished map says besides paths: of channels that nothing takes or whose switches answered,
+/// and of cables that lead elsewhere than the fabric says.
+void note_map(const SweepInputs& in, SweepResults& results);
+
 }  // namespace weft::session

@@ -1,16 +1,11 @@
 #include "probes/session/sweep.hpp"
 
-#include <map>
-
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "probes/diagnosis/host/nic_counter_evidence.hpp"
-#include "probes/plan/miswirings.hpp"
-#include "probes/plan/trace_evidence.hpp"
 #include "probes/session/echo_stage.hpp"
 #include "probes/session/map_stage.hpp"
 #include "probes/session/ping_stage.hpp"
@@ -55,28 +50,42 @@ void CounterStage::take(const WorkItem& item, const TaskAnswer* answer) {
 }
 
 constexpr std::size_t kMaxHypotheses = 16;
-constexpr std::uint32_t kAnswersThatTell = 32;
-constexpr double kPowerOfShare = 4.0;        // power of the share that came: at a loss of a half, 1 in 16
-constexpr double kPassedAgainstDead = 20.0;  // nats: exp(-20) of what enters a dead channel passes
 constexpr int kMaxSettlings = 3;  // load rounds may fall to stalled senders; pings may raise another question
-
-/// By channel: packets over a known path crossed it.
-std::vector<bool> passed_over(const Fabric& fabric, const Observations& observations) {
-  std::vector<bool> passed(fabric.channel_count(), false);
-  for (const Observation& probe : observations.probes) {
-    const auto paths = observations.paths.paths(probe.path);
-    if (paths.size() > 1 || probe.lost >= probe.sent) continue;
-    for (const ChannelId channel : observations.paths.channels(paths[0])) passed[channel.value()] = true;
-  }
-  return passed;
-}
 
 }  // namespace
 
+std::unique_ptr<Stage> NicCounterReadings::read(Moment moment) {
+  if (!in_->options.nic_counters) return nullptr;
+  return std::make_unique<CounterStage>(*in_, *results_, readings_[moment]);
+}
+
+void NicCounterReadings::note() {
+  const auto& before = readings_[Moment::before];
+  const auto& at_load = readings_[Moment::at_load];
+  for (const auto& [nic, after] : readings_[Moment::after]) {
+    const auto first = before.find(nic);
+    if (first == before.end()) continue;
+    auto steps = steps_between(nic, first->second, after);
+    if (!steps) continue;
+    if (const auto loaded = at_load.find(nic); loaded != at_load.end())
+      if (auto of_load = steps_between(nic, loaded->second, after))
+        steps->load_window = of_load->window, steps->load_steps = std::move(of_load->steps);
+    steps_.push_back(std::move(*steps));
+  }
+  auto evidence = diagnosis::nic_counter_evidence(in_->fabric, steps_);
+  Observations& known = results_->observations;
+  std::ranges::move(evidence.counts, std::back_inserter(known.counts));
+  std::ranges::move(evidence.channels, std::back_inserter(known.channels));
+  std::ranges::move(evidence.hosts, std::back_inserter(known.hosts));
+}
+
 Sweep::Sweep(const Fabric& fabric, const AddressBook& addresses, const SweepOptions& options, RunId run)
-    : in_{fabric, addresses, options, run}, results_(in_), pings_(in_, results_), load_(in_, results_) {
-  if (options.nic_counters)
-    stages_.push_back(std::make_unique<CounterStage>(in_, results_, counters_before_));
+    : in_{fabric, addresses, options, run},
+      results_(in_),
+      pings_(in_, results_),
+      load_(in_, results_),
+      counters_(in_, results_) {
+  add(counters_.read(NicCounterReadings::Moment::before));
   stages_.push_back(std::make_unique<MapStage>(in_, results_));
 }
 
@@ -153,11 +162,7 @@ void Sweep::begin_next_part() {
   switch (part_) {
     case Part::mapping:
       part_ = Part::probing;
-      if (!paths_known_) {
-        note_dark_channels();
-        note_answers();
-        note_miswirings();
-      }
+      if (!paths_known_) note_map(in_, results_);
       add(pings_.probe());
       if (!echoes_.empty())
         stages_.push_back(std::make_unique<EchoStage>(in_, results_, echoes_, in_.options.probes_per_second,
@@ -170,8 +175,7 @@ void Sweep::begin_next_part() {
     case Part::sizing:
       part_ = Part::loading;
       if (auto load = load_.load()) {
-        if (in_.options.nic_counters)
-          stages_.push_back(std::make_unique<CounterStage>(in_, results_, counters_at_load_));
+        add(counters_.read(NicCounterReadings::Moment::at_load));
         add(std::move(load));
       }
       break;
@@ -179,12 +183,11 @@ void Sweep::begin_next_part() {
       add(load_.load_again());
       if (!stages_.empty()) break;
       part_ = Part::counting;
-      if (in_.options.nic_counters)
-        stages_.push_back(std::make_unique<CounterStage>(in_, results_, counters_after_));
+      add(counters_.read(NicCounterReadings::Moment::after));
       break;
     case Part::counting:
       part_ = Part::settling;
-      note_counters();
+      counters_.note();
       plan_settling();
       break;
     case Part::settling:
@@ -241,65 +244,8 @@ void Sweep::note_slow_nics() {
                        slow.receives ? "receiving" : "sending", slow.slow, slow.flows, kSlowFlow * 100)});
 }
 
-/// A channel that none of many flows took, though each could have: its near end does not use it. A port goes
-/// down for both ends; where packets come back by the cable it is up, and hashes that depend on each other
-/// (CRC and XOR families, above the first switch that chooses) leave such a channel out.
-void Sweep::note_dark_channels() {
-  const auto seen = sights(in_.fabric, results_.learner);
-  const auto passes = passed_over(in_.fabric, results_.observations);
-  const double sure =
-      std::log((1 - in_.options.confidence.value()) / static_cast<double>(in_.fabric.channel_count()));
-  for (std::uint32_t c = 0; c < seen.size(); ++c) {
-    const auto is_used = [&](ChannelId channel) {
-      return seen[channel.value()].seen > 0 || passes[channel.value()];
-    };
-    if (is_used(ChannelId(c)) || is_used(Fabric::reverse(ChannelId(c))) || seen[c].log_missed() > sure)
-      continue;
-    results_.observations.channels.push_back(
-        {ChannelId(c), Cause::down, -seen[c].log_missed(),
-         fmt::format("none of {} traced flows took it, though each could have", seen[c].chances)});
-  }
-}
-
-/// What a switch answered went there and came back: as packets that passed. What did not come a switch may
-/// have dropped to limit its rate, so where little came it tells less.
-void Sweep::note_answers() {
-  const auto answers = answers_over(in_.fabric, results_.learner);
-  for (std::uint32_t c = 0; c < answers.size(); ++c) {
-    const auto& [asked, came] = answers[c];
-    if (came == 0) continue;
-    const double packets =
-        std::min(came, kAnswersThatTell) * std::pow(static_cast<double>(came) / asked, kPowerOfShare);
-    results_.observations.channels.push_back(
-        {ChannelId(c), Cause::down, -kPassedAgainstDead * packets,
-         fmt::format("{} of {} answers to traces came over it", came, asked)});
-  }
-}
-
-/// Cables that lead elsewhere than the fabric says.
-void Sweep::note_miswirings() {
-  auto evidence = miswirings(in_.fabric, results_.learner);
-  for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
-  for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
-}
-
 void Sweep::note_corruption() {
   for (HostEvidence& evidence : silent_corruption(in_.fabric, results_.verified)) blame(std::move(evidence));
-}
-
-void Sweep::note_counters() {
-  for (const auto& [nic, after] : counters_after_)
-    if (const auto before = counters_before_.find(nic); before != counters_before_.end())
-      if (auto steps = steps_between(nic, before->second, after)) {
-        if (const auto at_load = counters_at_load_.find(nic); at_load != counters_at_load_.end())
-          if (auto of_load = steps_between(nic, at_load->second, after))
-            steps->load_window = of_load->window, steps->load_steps = std::move(of_load->steps);
-        nic_counters_.push_back(std::move(*steps));
-      }
-  auto evidence = diagnosis::nic_counter_evidence(in_.fabric, nic_counters_);
-  for (ChannelCount& count : evidence.counts) note(std::move(count));
-  for (ChannelEvidence& sign : evidence.channels) note(std::move(sign));
-  for (HostEvidence& sign : evidence.hosts) blame(std::move(sign));
 }
 
 void Sweep::excuse(std::uint64_t dropped) {

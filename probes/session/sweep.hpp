@@ -15,6 +15,7 @@
 #include "probes/session/sweep_load.hpp"
 #include "probes/session/sweep_pings.hpp"
 #include "topology/findings/diagnosis.hpp"
+#include "topology/findings/nic_counters.hpp"
 
 namespace weft::session {
 
@@ -27,6 +28,27 @@ struct SweepReport {
 struct EngineUsed {
   std::string engine;
   std::string why;
+};
+
+/// What the NICs' devices counted over a sweep: read before the first packet, before the load and after it.
+class NicCounterReadings {
+ public:
+  enum class Moment { before, at_load, after };
+  /// `in` and `results` outlive this and its stages, and this outlives its stages.
+  NicCounterReadings(const SweepInputs& in, SweepResults& results) : in_(&in), results_(&results) {}
+
+  /// Asks the NICs that take part, once. Null: counters are not wanted.
+  std::unique_ptr<Stage> read(Moment moment);
+  /// Adds what was counted to what is known. Call once, after the last reading.
+  void note();
+  /// From before the first packet until the load was over; of NICs whose devices told both times.
+  const std::vector<NicCounterSteps>& steps() const { return steps_; }
+
+ private:
+  const SweepInputs* in_;
+  SweepResults* results_;
+  std::map<Moment, std::map<PortId, NicCounters>> readings_;
+  std::vector<NicCounterSteps> steps_;
 };
 
 class Sweep final : public Script {
@@ -95,7 +117,7 @@ class Sweep final : public Script {
   /// Round trips beside the flows of the load's own rounds; none where engines send no probes there.
   const std::vector<LoadedTrip>& loaded_trips() const { return results_.loaded_trips; }
   /// What the NICs' devices counted from before the first packet until the load was over.
-  const std::vector<NicCounterSteps>& nic_counters() const { return nic_counters_; }
+  const std::vector<NicCounterSteps>& nic_counters() const { return counters_.steps(); }
   /// What the hosts at the NICs added to the round trips of probes, where engines can tell.
   const std::map<PortId, HostDelays>& host_delays() const { return results_.delays; }
   /// The engine that the run chose, and why; absent: it was told.
@@ -112,11 +134,7 @@ class Sweep final : public Script {
   void add(std::vector<std::unique_ptr<Stage>> stages);
   diagnosis::Assessment assess_to_settle() const;
   void plan_settling();
-  void note_dark_channels();
-  void note_answers();
-  void note_miswirings();
   void note_corruption();
-  void note_counters();
   void note_slow_nics();
   /// What of the fabric was tested, by all that the run knows.
   void cover(Diagnosis& found);
@@ -125,6 +143,7 @@ class Sweep final : public Script {
   SweepResults results_;
   SweepPings pings_;
   SweepLoad load_;
+  NicCounterReadings counters_;
   Part part_ = Part::mapping;
   bool paths_known_ = false;  // from an InfiniBand fabric's tables: nothing is traced
   std::vector<plan::Echo> echoes_;
@@ -135,8 +154,6 @@ class Sweep final : public Script {
   std::deque<std::unique_ptr<Stage>> stages_;  // of the current part
   RunPart at_{0, 0};                           // the wave in hand
   int settlings_ = 0;
-  std::map<PortId, NicCounters> counters_before_, counters_at_load_, counters_after_;
-  std::vector<NicCounterSteps> nic_counters_;
   std::map<PortId, std::string> uses_;
   std::optional<EngineUsed> engine_;
   std::optional<std::string> cut_short_;
