@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <thread>
 
 #include "balancer/nccl/keeper.hpp"
 
