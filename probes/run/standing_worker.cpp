@@ -28,6 +28,7 @@ StandingWorker::StandingWorker(std::uint64_t boot, std::uint64_t seed, StandingN
     : seed_(seed),
       source_(nics),
       epoch_(os::steady_now()),
+      read_(epoch_),
       run_{.boot = boot},
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
@@ -54,20 +55,33 @@ void StandingWorker::add_window(std::optional<watch::Window> window) {
 }
 
 void StandingWorker::work(const std::stop_token& stop) {
-  auto planned = os::steady_now();
   while (!stop.stop_requested()) {
-    if (windows_ && os::steady_now() - planned > watch::kStallAfter) windows_->stalled();
+    const auto began = os::steady_now();
     take_orders();
-    if (assignment_) {
-      take_news(os::steady_now());
-      for (std::uint32_t i = 0; i < assignment_->nics.size(); ++i)
-        if (Nic* nic = nic_of(i)) look_at(i, *nic);
-      add_window(windows_->next(probing(), os::steady_now(), dropped_of()));
-    }
+    if (assignment_) take_news(os::steady_now());
+    look_at_all(began);
+    if (windows_) add_window(windows_->next(probing(), {read_, os::steady_now()}, dropped_of()));
     ++rounds_;
-    planned = next_look(os::steady_now());
-    std::this_thread::sleep_for(planned - os::steady_now());
+    const auto next = next_look(os::steady_now());
+    std::this_thread::sleep_for(next - os::steady_now());
   }
+}
+
+/// NICs that were not read to their end for longer than a rest and kStallAfter, for whatever reason, are a
+/// stall: probes of others waited for their echoes so long.
+void StandingWorker::look_at_all(Nanoseconds began) {
+  bool all_read = true;
+  for (std::uint32_t i = 0; assignment_ && i < assignment_->nics.size(); ++i) {
+    Nic* nic = nic_of(i);
+    if (nic == nullptr) continue;
+    all_read &= receive(*nic);
+    if (!nic->probes || paused_) continue;
+    send_due(i, *nic);
+    send_trace(*nic);
+  }
+  const bool is_late = began - read_ > kMaxRest + watch::kStallAfter;
+  if (is_late && windows_) windows_->stalled(read_, began);
+  if (is_late || all_read) read_ = began;
 }
 
 void StandingWorker::take_orders() {
@@ -90,7 +104,7 @@ void StandingWorker::take_pairs(const packet::UdPairs& pairs) {
 }
 
 void StandingWorker::begin(std::shared_ptr<const watch::Assignment> assignment, Nanoseconds at) {
-  if (windows_) add_window(windows_->last(probing(), at, dropped_of()));
+  if (windows_) add_window(windows_->last(probing(), read_, dropped_of()));
   for (auto& [interface, nic] : nics_) nic.probes.reset();
   assignment_ = std::move(assignment);
   run_ = {assignment_->plan, assignment_->peers, assignment_->size, run_.boot};
@@ -145,13 +159,6 @@ watch::StandingWindows::Nics StandingWorker::probing() {
   return probing;
 }
 
-void StandingWorker::look_at(std::uint32_t index, Nic& nic) {
-  receive(nic);
-  if (!nic.probes || paused_) return;
-  send_due(index, nic);
-  send_trace(nic);
-}
-
 /// One that does not go out at once is not sent.
 void StandingWorker::send_trace(Nic& nic) {
   const auto hop_of = [&nic](std::uint32_t peer) { return nic.hops[peer]; };
@@ -159,12 +166,14 @@ void StandingWorker::send_trace(Nic& nic) {
   if (!frame.empty()) static_cast<void>(nic.opened.port->send({&frame, 1}));
 }
 
-void StandingWorker::receive(Nic& nic) {
+/// Whether nothing more waits.
+bool StandingWorker::receive(Nic& nic) {
   for (int i = 0; i < kMaxReceives; ++i) {
     const auto arrivals = nic.opened.port->receive(Nanoseconds(0));
-    if (!arrivals || arrivals->empty()) return;
+    if (!arrivals || arrivals->empty()) return true;
     answer(nic, *arrivals);
   }
+  return false;
 }
 
 /// An echo that does not go out at once is not sent, and those behind it are: a flood of probes cannot pile
@@ -216,7 +225,9 @@ void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
 
 void StandingWorker::note_refused(const Nic& nic, bool all_were_taken) {
   const bool gave_up = nic.probes->gave_up();
-  if ((gave_up || !all_were_taken) && !nic.opened.codec->loses_what_is_refused()) windows_->stalled();
+  if ((!gave_up && all_were_taken) || nic.opened.codec->loses_what_is_refused()) return;
+  const auto at = os::steady_now();
+  windows_->stalled(at - watch::kUnsentAfter, at);
 }
 
 Nanoseconds StandingWorker::next_look(Nanoseconds at) {

@@ -49,8 +49,8 @@ class StandingWorker {
   void take_pairs(const packet::UdPairs& pairs);
   void take_news(Nanoseconds now);
   void open(std::uint32_t index, OpenedNic opened, Nanoseconds now);
-  void look_at(std::uint32_t index, Nic& nic);
-  void receive(Nic& nic);
+  void look_at_all(Nanoseconds began);
+  bool receive(Nic& nic);
   void answer(Nic& nic, std::span<const datapath::Arrival> arrivals);
   void send_due(std::uint32_t index, Nic& nic);
   static void send_trace(Nic& nic);
@@ -68,6 +68,7 @@ class StandingWorker {
   std::atomic<std::uint64_t> rounds_ = 0;
 
   // Of the thread alone.
+  Nanoseconds read_;  // what came in before it has been taken
   std::shared_ptr<const watch::Assignment> assignment_;
   watch::StandingRun run_;
   watch::StandingKeys keys_;

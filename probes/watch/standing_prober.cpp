@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kLooksAhead = 8;  // probes of a stream that one may have overtaken
 /// Settled probes that a window tells; after a long outage the others wait for the next one.
 constexpr std::ptrdiff_t kMaxSettled = 4096;
+/// From a probe's stamp until it left, at most: what Sent::later holds. One that took longer left in a stall.
+constexpr Nanoseconds kMaxLater = std::chrono::seconds(4);
 
 BatchId batch_for(PlanVersion plan, std::uint64_t boot) {
   return BatchId(static_cast<std::uint32_t>(mix_bits(boot + plan.value())));
@@ -111,7 +113,7 @@ void StandingProber::sent(std::size_t taken, Nanoseconds before, Nanoseconds aft
   for (std::size_t i = 0; i < taken; ++i) {
     const auto left =
         before + (after - before) * static_cast<std::int64_t>(i) / static_cast<std::int64_t>(taken);
-    const auto later = std::clamp<std::int64_t>((left - asked_).count(), 0, kAnswerWait.count());
+    const auto later = std::clamp<std::int64_t>((left - asked_).count(), 0, kMaxLater.count());
     probes_.push_back({.stamp = asked_, .later = static_cast<std::uint32_t>(later)});
   }
   next_ += taken;
@@ -148,7 +150,7 @@ void StandingProber::take(const CarriedProbe& echo, Nanoseconds at_time) {
 }
 
 bool StandingProber::is_overdue(const Sent& probe, Nanoseconds now) const {
-  return probe.stamp + kAnswerWait <= now;
+  return probe.stamp + Nanoseconds(probe.later) + kAnswerWait <= now;
 }
 
 std::uint64_t StandingProber::decided(Nanoseconds now) {

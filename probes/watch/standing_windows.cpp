@@ -5,62 +5,67 @@
 
 namespace weft::watch {
 
-StandingWindows::Ended StandingWindows::decided(const Nics& nics, Nanoseconds now) {
-  Ended ended{now - kAnswerWait, {}};
-  for (const auto& [index, nic] : nics) ended.ends[index] = nic->decided(now);
+StandingWindows::Ended StandingWindows::decided(const Nics& nics, Nanoseconds read) {
+  Ended ended{read - kAnswerWait, {}};
+  for (const auto& [index, nic] : nics) ended.ends[index] = nic->decided(read);
   return ended;
 }
 
-std::optional<Window> StandingWindows::next(const Nics& nics, Nanoseconds now, const DroppedOf& dropped) {
-  auto at_hand = decided(nics, now);
+std::optional<Window> StandingWindows::next(const Nics& nics, LookTimes look, const DroppedOf& dropped) {
+  auto at_hand = decided(nics, look.read);
   for (const auto& [index, nic] : nics) alarmed_ |= nic->lost_in_a_row();
   if (reports_from_) {
-    if (now < *reports_from_) return std::nullopt;
-    close(nics, at_hand, now, dropped);
+    if (look.read < *reports_from_) return std::nullopt;
+    close(nics, at_hand, look.read, dropped);
     for (const auto& [index, nic] : nics) nic->report_from_here();
     reports_from_.reset();
-    stalled_ = false;
     return std::nullopt;
   }
   if (waiting_) {
-    if (now < waiting_->at + kAnswerWait) return std::nullopt;
-    return close(nics, *std::exchange(waiting_, std::nullopt), now, dropped);
+    if (look.read < waiting_->at + kAnswerWait) return std::nullopt;
+    return close(nics, *std::exchange(waiting_, std::nullopt), look.read, dropped);
   }
   if (alarmed_ && at_hand.at - begin_ >= kMinWindow) {
     alarmed_ = false;
-    return close(nics, at_hand, now, dropped);
+    return close(nics, at_hand, look.read, dropped);
   }
-  if (now - begin_ >= kWindow) {
-    waiting_.emplace(Ended{now, {}});
+  if (look.now - begin_ >= kWindow) {
+    waiting_.emplace(Ended{look.now, {}});
     for (const auto& [index, nic] : nics) waiting_->ends[index] = nic->next();
   }
   return std::nullopt;
 }
 
-std::optional<Window> StandingWindows::last(const Nics& nics, Nanoseconds now, const DroppedOf& dropped) {
+std::optional<Window> StandingWindows::last(const Nics& nics, Nanoseconds read, const DroppedOf& dropped) {
   if (reports_from_) return std::nullopt;
-  return close(nics, decided(nics, now), now, dropped);
+  return close(nics, decided(nics, read), read, dropped);
 }
 
-/// What was dropped at the end of a window is among the losses of the next one.
+void StandingWindows::stalled(Nanoseconds from, Nanoseconds until) {
+  const bool is_past = !stall_ || stall_->until < begin_;
+  stall_ = is_past ? Stall{from, until} : Stall{std::min(stall_->from, from), std::max(stall_->until, until)};
+}
+
+/// Probes of others may be among what was dropped, so all of it is told. What was dropped at the end of a
+/// window is among the losses of the next one.
 std::uint32_t StandingWindows::dropped_among(std::uint32_t nic, std::uint64_t lost, std::uint64_t dropped) {
   auto& left = dropped_before_[nic];
-  const auto told = std::min<std::uint64_t>({left + dropped, lost, kMaxProbesOfWindow});
-  left = std::min(left + dropped - told, dropped);
-  return static_cast<std::uint32_t>(told);
+  const auto of_own = std::min(left + dropped, lost);
+  left = std::min(left + dropped - of_own, dropped);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max(of_own, dropped), kMaxProbesOfWindow));
 }
 
-Window StandingWindows::close(const Nics& nics, const Ended& ended, Nanoseconds now,
+Window StandingWindows::close(const Nics& nics, const Ended& ended, Nanoseconds read,
                               const DroppedOf& dropped) {
   Window window{.plan = plan_,
                 .begin = begin_ - epoch_,
                 .length = std::max(ended.at - begin_, Nanoseconds(0)),
-                .stalled = std::exchange(stalled_, false)};
+                .stalled = stall_ && stall_->from <= ended.at && stall_->until >= begin_};
   const auto tells = [this](std::uint32_t stream) { return stream % kDelaysEvery == turn_; };
   for (const auto& [index, nic] : nics) {
     const auto end = ended.ends.find(index);
     if (end == ended.ends.end()) continue;  // it was opened since
-    auto part = nic->close(end->second, now, tells);
+    auto part = nic->close(end->second, read, tells);
     part.nic = index;
     part.dropped = dropped_among(index, part.lost.size(), dropped(index));
     window.nics.push_back(std::move(part));

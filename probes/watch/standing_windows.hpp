@@ -20,6 +20,12 @@ inline constexpr Nanoseconds kPlanGrace = std::chrono::seconds(2);
 /// Round trips of a stream are told in every tenth window.
 inline constexpr std::uint32_t kDelaysEvery = 10;
 
+/// One look of the agent's thread at all its NICs.
+struct LookTimes {
+  Nanoseconds read;  // what came in before it has been taken: what has no answer by then has none
+  Nanoseconds now;   // what was handed out so far has left
+};
+
 class StandingWindows {
  public:
   /// By their index in Assignment::nics; those of them that are open.
@@ -32,19 +38,22 @@ class StandingWindows {
       : plan_(plan), epoch_(epoch), begin_(now), reports_from_(now + kPlanGrace) {}
 
   /// The window that has ended, without boot and number. Often called: each time a thread looks at the NICs.
-  std::optional<Window> next(const Nics& nics, Nanoseconds now, const DroppedOf& dropped);
+  std::optional<Window> next(const Nics& nics, LookTimes look, const DroppedOf& dropped);
   /// What is decided of the window at hand, for nothing more is sent; absent: nothing was told of yet.
-  std::optional<Window> last(const Nics& nics, Nanoseconds now, const DroppedOf& dropped);
-  /// The host did not let the agent run.
-  void stalled() { stalled_ = true; }
+  std::optional<Window> last(const Nics& nics, Nanoseconds read, const DroppedOf& dropped);
+  /// In this time the host did not let the agent run: the windows that have a part of it are stalled.
+  void stalled(Nanoseconds from, Nanoseconds until);
 
  private:
   struct Ended {
     Nanoseconds at;
     std::map<std::uint32_t, std::uint64_t> ends;  // of each NIC
   };
-  static Ended decided(const Nics& nics, Nanoseconds now);
-  Window close(const Nics& nics, const Ended& ended, Nanoseconds now, const DroppedOf& dropped);
+  struct Stall {
+    Nanoseconds from, until;
+  };
+  static Ended decided(const Nics& nics, Nanoseconds read);
+  Window close(const Nics& nics, const Ended& ended, Nanoseconds read, const DroppedOf& dropped);
   std::uint32_t dropped_among(std::uint32_t nic, std::uint64_t lost, std::uint64_t dropped);
 
   PlanVersion plan_;
@@ -53,7 +62,7 @@ class StandingWindows {
   std::optional<Nanoseconds> reports_from_;  // not yet
   std::optional<Ended> waiting_;             // for the answers to its last probes
   bool alarmed_ = false;
-  bool stalled_ = false;
+  std::optional<Stall> stall_;  // the last, and those before it that begin_ is not past
   std::map<std::uint32_t, std::uint64_t> dropped_before_;  // and not told
   std::uint32_t turn_ = 0;                                 // whose delays are told
 };

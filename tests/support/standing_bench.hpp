@@ -2,6 +2,7 @@
 // the windows of the near one, on a virtual clock.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "probes/watch/key_epochs.hpp"
@@ -29,7 +30,8 @@ class StandingBench {
         assignment(assignment_of(shape)),
         run{assignment.plan, {{PortId(2), wire.peer_nic().address}}, Bytes(128), shape.boot},
         nic(run, keys, assignment.nics[0], wire.nic(), watch::roce_codec(), wire.now()),
-        windows(assignment.plan, wire.now(), wire.now()) {
+        windows(assignment.plan, wire.now(), wire.now()),
+        read(wire.now()) {
     assignment.peers = run.peers;
     peer_assignment.plan = assignment.plan;
     peer_assignment.asked = {{PortId(1), wire.nic().address}};
@@ -62,6 +64,7 @@ class StandingBench {
     while (true) {
       const auto frames = nic.compose(wire.now(), [this](std::uint32_t) { return hop(); });
       if (frames.empty()) break;
+      wire.let_pass(std::exchange(preempted, Nanoseconds(0)));
       const auto before = wire.now();
       const auto sent = wire.send(frames);
       const auto taken = sent ? sent->taken : 0;
@@ -72,7 +75,7 @@ class StandingBench {
     const ByteSpan trace = nic.tracer().compose(wire.now(), [this](std::uint32_t) { return hop(); });
     if (!trace.empty()) static_cast<void>(wire.send({&trace, 1}));
     if (auto window =
-            windows.next({{0, &nic}}, wire.now(), [this](std::uint32_t) { return wire.overruns(); }))
+            windows.next({{0, &nic}}, {read, wire.now()}, [this](std::uint32_t) { return wire.overruns(); }))
       told.push_back(std::move(*window));
   }
 
@@ -88,11 +91,12 @@ class StandingBench {
           break;
         }
         for (const auto& arrival : *arrivals)
-          if (const auto read = keys.read(arrival.frame, wire.nic().address, watch::roce_codec()))
-            nic.take(read->packet, arrival.at);
+          if (const auto probe = keys.read(arrival.frame, wire.nic().address, watch::roce_codec()))
+            nic.take(probe->packet, arrival.at);
           else
             nic.tracer().take(arrival.frame, arrival.at);
       }
+      read = wire.now();
     }
   }
 
@@ -110,6 +114,8 @@ class StandingBench {
   watch::StandingWindows windows;
   std::optional<watch::StandingResponder> responder;
   std::vector<watch::Window> told;
+  Nanoseconds read;         // what came in before it has been taken
+  Nanoseconds preempted{};  // once: between composing and sending
 
  private:
   static watch::Assignment assignment_of(const StandingShape& shape) {

@@ -189,7 +189,7 @@ class TwoPorts {
       }
       prober->sent(frames.size(), now, now);
       for (; !waiting_.empty(); waiting_.pop_front()) take(waiting_.front());
-      if (auto window = windows->next({{0, &*prober}}, now, [](std::uint32_t) { return 0; }))
+      if (auto window = windows->next({{0, &*prober}}, {now, now}, [](std::uint32_t) { return 0; }))
         told.push_back(std::move(*window));
     }
   }
