@@ -54,7 +54,7 @@ void ChannelSums::add(const StandingPlan& plan, const ScaleSums& second) {
     const StandingNic& nic = plan.nics[n];
     if (nic.streams.empty() || second.sent.sent(n) == 0) continue;
     for (std::uint32_t s = 0; s < nic.streams.size(); ++s) {
-      const auto sent = static_cast<std::uint32_t>(second.sent.sent(n, s, nic.streams.size()));
+      const auto sent = static_cast<std::uint32_t>(second.telling(n, nic, s));
       if (sent == 0) continue;
       for (const PathSetId set : {nic.streams[s].there, nic.streams[s].back})
         rows.for_each(set, [&](ChannelId channel) { counts[channel.value()].sent += sent; });

@@ -52,7 +52,7 @@ class Crossing {
       const StandingNic& nic = plan.nics[n];
       const std::uint32_t s = row - nic.first_row;
       const NodeId peer = fabric_->port(nic.streams[s].peer).node;
-      const std::uint64_t sent = second.sums.sent.sent(n, s, nic.streams.size());
+      const std::uint64_t sent = second.sums.telling(n, nic, s);
       if (sent == 0 || (!told[peer.value()] && std::ranges::find(nodes, peer) == nodes.end())) continue;
       lost_at = std::ranges::lower_bound(lost_at, second.sums.lost.end(), row, {},
                                          [](const auto& one) { return one.first; });

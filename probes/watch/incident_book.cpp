@@ -265,6 +265,7 @@ void IncidentBook::see(const std::vector<LookFinding>& findings, Nanoseconds fro
   };
   for (const LookFinding* finding : in_order(findings)) {
     Entry* entry = find(*finding, from);
+    if (entry == nullptr && finding->early) continue;
     if (entry == nullptr) {
       begin(*finding, from, times, beside(*finding));
       seen.insert(entries_.back().incident.id);

@@ -84,7 +84,7 @@ void Looker::find_down(const ScaleSums& sums, const std::vector<HostNews>& news,
     for (std::uint32_t s = 0; s < nic.streams.size(); ++s) {
       const NodeId peer = fabric_->port(nic.streams[s].peer).node;
       if (!may_be_down(news[peer.value()])) continue;
-      asked[peer].sent += sums.sent.sent(n, s, nic.streams.size());
+      asked[peer].sent += sums.telling(n, nic, s);
     }
   }
   for (const auto& [row, lost] : sums.lost) {
@@ -165,7 +165,7 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
     for (std::uint32_t s = 0; s < nic.streams.size(); ++s) {
       const std::uint32_t row = nic.first_row + s;
       const StandingStream& stream = nic.streams[s];
-      const std::uint64_t sent = sums.sent.sent(n, s, nic.streams.size());
+      const std::uint64_t sent = sums.telling(n, nic, s);
       if (sent == 0 || left.out[fabric_->port(stream.peer).node.value()]) continue;
       if (!left.rows.empty() && left.rows[row]) continue;
       const bool there = crosses(stream.there), back = crosses(stream.back);
@@ -184,17 +184,11 @@ void Looker::fill(const ScaleSums& sums, const Left& left, const PathSums* delay
         if (there)
           probes.push_back({.path = stream.there, .sent = known, .lost = losses.there, .pair = pair});
         if (back && known > losses.there)
-          probes.push_back({.path = stream.back,
-                            .sent = known - losses.there,
-                            .lost = losses.back,
-                            .excused = std::min(losses.excused, losses.back)});
+          probes.push_back({.path = stream.back, .sent = known - losses.there, .lost = losses.back});
       }
       if (losses.open > 0)
-        probes.push_back({.path = stream.there,
-                          .back = stream.back,
-                          .sent = losses.open,
-                          .lost = losses.open,
-                          .excused = losses.excused - std::min(losses.excused, losses.back)});
+        probes.push_back(
+            {.path = stream.there, .back = stream.back, .sent = losses.open, .lost = losses.open});
       if (delays != nullptr && delays->delays(row).at > sums.from)
         probes.push_back({.path = stream.there, .back = stream.back, .rtt = delays->delays(row).rtt});
     }
@@ -227,7 +221,7 @@ bool Looker::passes_nothing(const ScaleSums& sums, const Left& left, const LookF
     for (const std::uint32_t row : rows_.of(channel)) {
       const std::uint32_t n = plan_->nic_of(row);
       const StandingNic& nic = plan_->nics[n];
-      if (!is_heard(row, left) || sums.sent.sent(n, row - nic.first_row, nic.streams.size()) == 0) continue;
+      if (!is_heard(row, left) || sums.telling(n, nic, row - nic.first_row) == 0) continue;
       const auto lost =
           std::ranges::lower_bound(sums.lost, row, {}, [](const auto& one) { return one.first; });
       if (lost == sums.lost.end() || lost->first != row || lost->second.open == 0) return false;
@@ -280,8 +274,7 @@ double Looker::share_of(const ScaleSums& sums, const Left& left, const LookFindi
   const auto rows = rows_over(finding.place);
   for (const std::uint32_t row : rows) {
     const std::uint32_t n = plan_->nic_of(row);
-    if (!skipped[row])
-      sent += sums.sent.sent(n, row - plan_->nics[n].first_row, plan_->nics[n].streams.size());
+    if (!skipped[row]) sent += sums.telling(n, plan_->nics[n], row - plan_->nics[n].first_row);
   }
   for_each_lost_of(rows, sums, [&](std::uint32_t row, const RowLosses& lost) {
     if (!skipped[row]) gone += lost.all();
@@ -308,9 +301,15 @@ void Looker::judge(const ScaleSums& sums, const Left& left, const LookContext& c
   const auto third = began.begin() + std::min<std::ptrdiff_t>(2, std::ssize(began) - 1);
   std::ranges::nth_element(began, third);
   finding.since = *third;
+  // Of most of them the host may say yet that it did not run.
+  const auto quarter = began.begin() + std::max<std::ptrdiff_t>(third - began.begin(), std::ssize(began) / 4);
+  std::ranges::nth_element(began, quarter);
   for (const ChannelId channel : all_channels(finding.place))
     for (const NodeId end : {fabric_->source_node(channel), fabric_->target_node(channel)})
-      if (fabric_->is_host(end) && context.told_until[end.value()] <= *third) finding.sure = false;
+      if (fabric_->is_host(end) && context.told_until[end.value()] <= *quarter) {
+        finding.sure = false;
+        finding.early |= context.news[end.value()] != HostNews::silent;
+      }
 }
 
 diagnosis::Assessment Looker::assess(const ScaleSums& sums, const Left& left, const PathSums* delays,

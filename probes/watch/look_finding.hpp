@@ -26,6 +26,9 @@ struct LookFinding {
   /// It may be opened: confident enough, not told by one host alone, not about a host that may be down.
   bool sure = false;
   bool held = false;  // not sure because routes moved before it began
+  /// Not sure because a host at its end has yet to tell of that time, and will: it may say that it was
+  /// stalled.
+  bool early = false;
 };
 
 /// All that a place may be: its channels, those of its alternatives; where it has neither, those of its

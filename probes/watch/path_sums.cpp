@@ -32,6 +32,12 @@ constexpr double kEachSecond = 10;
 constexpr double kFaster = 1.02;
 constexpr double kAhead = 2.0;   // seconds
 constexpr double kDrift = 2e-4;  // of two steady clocks; crystals are within 1e-4
+/// What the times of two hosts' windows, as they are known here, differ by: how late the first of each came,
+/// on a host that is busy (its thread for the bus looks each 50 ms).
+constexpr Nanoseconds kTimesDiffer = std::chrono::milliseconds(200);
+/// A window that is not stalled is no longer.
+constexpr Nanoseconds kLongestWindow = std::chrono::milliseconds(1150);
+constexpr std::size_t kStalls = 64;  // of a NIC that are remembered for windows that come later
 
 double in_seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -62,8 +68,15 @@ void RowLosses::add(const RowLosses& other) {
   there += other.there;
   back += other.back;
   open += other.open;
-  excused += other.excused;
   first = std::min(first, other.first);
+}
+
+std::uint64_t ScaleSums::telling(std::uint32_t n, const StandingNic& nic, std::uint32_t stream) const {
+  const std::uint64_t all = sent.sent(n, stream, nic.streams.size());
+  if (stalled.empty()) return all;
+  const auto row = nic.first_row + stream;
+  const auto at = std::ranges::lower_bound(stalled, row, {}, [](const auto& one) { return one.first; });
+  return at == stalled.end() || at->first != row ? all : all - std::min(all, at->second);
 }
 
 PathSums::PathSums(const StandingPlan& plan, PlanVersion version, Nanoseconds since)
@@ -165,9 +178,11 @@ PathSums::Bucket& PathSums::bucket_at(Nanoseconds at) {
   const auto behind = std::ranges::upper_bound(buckets_, at, {}, &Bucket::from);
   if (behind != buckets_.begin() && at < std::prev(behind)->end()) return *std::prev(behind);
   const Nanoseconds length = kLevels.front().length;
-  return *buckets_.insert(
-      behind,
-      Bucket{.from = at - at % length, .length = length, .sent = SentRanges(plan_->nics.size()), .lost = {}});
+  return *buckets_.insert(behind, Bucket{.from = at - at % length,
+                                         .length = length,
+                                         .sent = SentRanges(plan_->nics.size()),
+                                         .lost = {},
+                                         .stalled = {}});
 }
 
 void PathSums::age() {
@@ -189,6 +204,7 @@ void PathSums::age() {
     if (!aged.empty() && aged.back().from == from && aged.back().length == length) {
       aged.back().sent.add(bucket.sent);
       for (const auto& [row, lost] : bucket.lost) aged.back().lost[row].add(lost);
+      for (const auto& [row, sent] : bucket.stalled) aged.back().stalled[row] += sent;
       continue;
     }
     bucket.from = from, bucket.length = length;
@@ -209,27 +225,89 @@ void PathSums::settle(std::uint32_t row, LostWay way) {
   }
 }
 
-void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds until) {
+/// A host that did not run, or dropped what came to one of its NICs, answers for no probe that others sent
+/// there meanwhile, as for none of its own: whether it was lost on the way nobody knows.
+void PathSums::note_stalls(NodeId host, const Window& window, Nanoseconds until) {
+  const auto length = std::clamp(window.length, Nanoseconds{}, kMaxLag);
+  const Span stall{until - length - kTimesDiffer, until + kTimesDiffer};
+  const auto nics = plan_->nics_of(host);
+  if (window.stalled)
+    for (const StandingNic& nic : nics) note_stall(nic.nic, stall);
+  else
+    for (const NicWindow& told : window.nics)
+      if (told.dropped > 0) note_stall(nics[told.nic].nic, stall);
+}
+
+void PathSums::note_stall(PortId nic, Span stall) {
+  auto& stalls = stalls_[nic];
+  if (!stalls.empty() && stalls.back().from <= stall.until && stall.from <= stalls.back().until)
+    stalls.back() = {std::min(stalls.back().from, stall.from), std::max(stalls.back().until, stall.until)};
+  else
+    stalls.push_back(stall);
+  if (stalls.size() > kStalls) stalls.erase(stalls.begin());
+  for (Bucket& bucket : buckets_)
+    if (bucket.end() > stall.from && bucket.from < stall.until + kLongestWindow)
+      for (const std::uint32_t row : rows_to(nic)) pass_over(row, bucket);
+}
+
+/// All that the bucket has of it.
+void PathSums::pass_over(std::uint32_t row, Bucket& bucket) {
+  const std::uint32_t n = plan_->nic_of(row);
+  const StandingNic& nic = plan_->nics[n];
+  const auto sent = bucket.sent.sent(n, row - nic.first_row, nic.streams.size());
+  if (sent > 0) bucket.stalled[row] = sent;
+  const auto lost = bucket.lost.find(row);
+  if (lost == bucket.lost.end()) return;
+  if (lost->second.open > 0) open_[row] -= lost->second.open;
+  bucket.lost.erase(lost);
+}
+
+const std::vector<std::uint32_t>& PathSums::rows_to(PortId nic) {
+  if (rows_to_.empty())
+    for (const StandingNic& each : plan_->nics)
+      for (std::uint32_t s = 0; s < each.streams.size(); ++s)
+        rows_to_[each.streams[s].peer].push_back(each.first_row + s);
+  return rows_to_[nic];
+}
+
+/// By stream: whether probes that were sent then went to a NIC in a stall. Empty: none did.
+std::vector<bool> PathSums::to_stalled(const StandingNic& nic, Span sent) const {
+  std::vector<bool> streams;
+  if (stalls_.empty()) return streams;
+  for (std::size_t s = 0; s < nic.streams.size(); ++s) {
+    const auto stalls = stalls_.find(nic.streams[s].peer);
+    if (stalls == stalls_.end()) continue;
+    const auto meets = [&](Span stall) { return stall.from < sent.until && sent.from < stall.until; };
+    if (std::ranges::none_of(stalls->second, meets)) continue;
+    streams.resize(nic.streams.size(), false);
+    streams[s] = true;
+  }
+  return streams;
+}
+
+void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Span sent) {
   const StandingNic& standing = plan_->nics[nic];
   const std::uint64_t streams = standing.streams.size();
   bucket.sent.add(nic, {told.first, told.first + told.count});
   const auto row_of = [&](std::uint64_t number) {
     return standing.first_row + static_cast<std::uint32_t>(number % streams);
   };
-  std::uint32_t dropped = told.dropped;
+  const auto stalled = to_stalled(standing, sent);
+  for (std::uint32_t s = 0; s < stalled.size(); ++s)
+    if (stalled[s])
+      bucket.stalled[standing.first_row + s] += sent_of({told.first, told.first + told.count}, s, streams);
   for (const LostProbe& lost : told.lost) {
     const std::uint32_t row = row_of(told.first + lost.offset);
+    if (!stalled.empty() && stalled[row - standing.first_row]) continue;
     RowLosses& sums = bucket.lost[row];
-    sums.first = std::min(sums.first, until);
+    sums.first = std::min(sums.first, sent.until);
     ++(lost.way == LostWay::there ? sums.there : lost.way == LostWay::back ? sums.back : sums.open);
     if (lost.way == LostWay::open) ++open_[row];
-    // Echoes that came to the host and went no further: none of those lost on their way there.
-    if (dropped > 0 && lost.way != LostWay::there) ++sums.excused, --dropped;
   }
   for (const SettledProbe& settled : told.settled) settle(row_of(settled.number), settled.way);
   for (const StreamDelays& delays : told.delays) {
     const auto p50 = delays.rtt.quantile(0.5), p99 = delays.rtt.quantile(0.99);
-    if (p50 && p99) delays_[standing.first_row + delays.stream] = {{*p50, *p99}, until};
+    if (p50 && p99) delays_[standing.first_row + delays.stream] = {{*p50, *p99}, sent.until};
   }
 }
 
@@ -245,14 +323,17 @@ Taken PathSums::take(NodeId host, const Window& window, Nanoseconds arrival) {
   boot.last = arrival;
   taken.sent_until = std::max(arrival - taken.lag, since_);
   for (const NicWindow& told : window.nics) note_sent(boot, told);
+  note_stalls(host, window, taken.sent_until);
   if (window.stalled) return taken;
   const bool is_newer = arrival / kLevels.front().length > now_ / kLevels.front().length;
   now_ = std::max(now_, arrival);
   if (is_newer) age();
   Bucket& bucket = bucket_at(taken.sent_until);
+  const Span sent{taken.sent_until - std::clamp(window.length, Nanoseconds{}, kMaxLag), taken.sent_until};
   for (const NicWindow& told : window.nics) {
+    if (told.dropped > 0) continue;
     const std::uint32_t nic = plan_->first_nic[host.value()] + told.nic;
-    add(nic, told, bucket, taken.sent_until);
+    add(nic, told, bucket, sent);
     taken.rows +=
         std::min<std::uint32_t>(told.count, static_cast<std::uint32_t>(plan_->nics[nic].streams.size()));
   }
@@ -263,14 +344,19 @@ template <class Wanted>
 ScaleSums PathSums::gather(Nanoseconds to, Wanted wanted) const {
   ScaleSums sums{.from = to, .to = to, .sent = SentRanges(plan_->nics.size()), .lost = {}};
   std::unordered_map<std::uint32_t, RowLosses> lost;
+  std::unordered_map<std::uint32_t, std::uint64_t> stalled;
   for (const Bucket& bucket : buckets_) {
     if (!wanted(bucket)) continue;
     sums.from = std::min(sums.from, bucket.from);
     sums.sent.add(bucket.sent);
     for (const auto& [row, losses] : bucket.lost) lost[row].add(losses);
+    for (const auto& [row, sent] : bucket.stalled) stalled[row] += sent;
   }
+  const auto row_of = [](const auto& one) { return one.first; };
   sums.lost.assign(lost.begin(), lost.end());
-  std::ranges::sort(sums.lost, {}, [](const auto& one) { return one.first; });
+  std::ranges::sort(sums.lost, {}, row_of);
+  sums.stalled.assign(stalled.begin(), stalled.end());
+  std::ranges::sort(sums.stalled, {}, row_of);
   return sums;
 }
 

@@ -25,7 +25,6 @@ struct RowLosses {
   std::uint32_t there = 0;
   std::uint32_t back = 0;
   std::uint32_t open = 0;
-  std::uint32_t excused = 0;               // of all these, as many as the sender's host dropped itself
   Nanoseconds first = Nanoseconds::max();  // the end of the earliest window that lost some
   std::uint32_t all() const { return there + back + open; }
   void add(const RowLosses& other);
@@ -38,6 +37,11 @@ struct ScaleSums {
   Nanoseconds to{};
   SentRanges sent;
   std::vector<std::pair<std::uint32_t, RowLosses>> lost;  // by row, ascending; none of them zero
+  /// Of the sent, those to NICs in a stall of theirs: none of them is among the lost. By row, ascending.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> stalled = {};
+
+  /// How many probes of stream `stream` of `nic`, number `n` of the plan, say something.
+  std::uint64_t telling(std::uint32_t n, const StandingNic& nic, std::uint32_t stream) const;
 };
 
 /// Round trips of a row as last told.
@@ -102,7 +106,11 @@ class PathSums {
     Nanoseconds length{};
     SentRanges sent;
     std::unordered_map<std::uint32_t, RowLosses> lost;
+    std::unordered_map<std::uint32_t, std::uint64_t> stalled;  // as ScaleSums has it
     Nanoseconds end() const { return from + length; }
+  };
+  struct Span {
+    Nanoseconds from, until;
   };
 
   Boot& boot_of(NodeId host, std::uint64_t boot);
@@ -113,7 +121,12 @@ class PathSums {
   static std::int64_t note_number(Boot& boot, std::uint64_t number);
   static void note_sent(Boot& boot, const NicWindow& told);
   static Nanoseconds lag_of(Boot& boot, const Window& window, Nanoseconds arrival);
-  void add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds until);
+  void note_stalls(NodeId host, const Window& window, Nanoseconds until);
+  void note_stall(PortId nic, Span stall);
+  void pass_over(std::uint32_t row, Bucket& bucket);
+  const std::vector<std::uint32_t>& rows_to(PortId nic);
+  std::vector<bool> to_stalled(const StandingNic& nic, Span sent) const;
+  void add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Span sent);
   template <class Wanted>
   ScaleSums gather(Nanoseconds to, Wanted wanted) const;
   void settle(std::uint32_t row, LostWay way);
@@ -128,6 +141,8 @@ class PathSums {
   std::deque<Bucket> buckets_;                             // oldest first
   std::unordered_map<std::uint32_t, std::uint32_t> open_;  // by row, in all buckets
   std::vector<RowDelays> delays_;
+  std::unordered_map<PortId, std::vector<Span>> stalls_;            // the last ones, as their hosts told
+  std::unordered_map<PortId, std::vector<std::uint32_t>> rows_to_;  // empty until there was a stall
 };
 
 }  // namespace weft::watch

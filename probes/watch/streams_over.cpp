@@ -49,7 +49,7 @@ std::vector<StreamOver> streams_over(const StandingPlan& plan, const ScaleSums& 
     const auto channels = plan.paths.channels(one.path);
     streams.push_back({one.label,
                        {channels.begin(), channels.end()},
-                       sums.sent.sent(one.nic, one.stream, plan.nics[one.nic].streams.size()),
+                       sums.telling(one.nic, plan.nics[one.nic], one.stream),
                        one.lost});
   }
   return streams;

@@ -163,7 +163,8 @@ Taken Watcher::take(std::string_view host, const Window& window, Nanoseconds arr
   agent->boot = window.boot;
   agent->told.lag = taken.lag;
   agent->told.plan = window.plan;
-  agent->told.stalled += window.stalled ? 1 : 0;
+  const auto dropped = [](const NicWindow& told) { return told.dropped > 0; };
+  agent->told.stalled += window.stalled || std::ranges::any_of(window.nics, dropped) ? 1 : 0;
   agent->told.windows += 1;
   agent->told.gaps += static_cast<std::uint64_t>(taken.gaps);
   agent->heard = arrival;
@@ -327,8 +328,9 @@ void Watcher::look(Era& era, Nanoseconds now, Nanoseconds wall) {
         era.looker.look(sums, scale.every, {hosts, told_until(), left_out}, of_delays ? &era.sums : nullptr);
     if (i == 0)
       for (const NodeId host : answer.unreachable) agents_[host.value()].unreachable = now;
-    era.unexplained[i] =
-        answer.everywhere || !answer.disbelieved.empty() || answer.account.lost.unexplained > 0;
+    era.unexplained[i] = answer.everywhere || !answer.disbelieved.empty() ||
+                         answer.account.lost.unexplained > 0 ||
+                         std::ranges::any_of(answer.findings, &LookFinding::early);
     for (LookFinding& finding : answer.findings) {
       if (!is_doubtful(era, finding, now)) continue;
       finding.sure = false, finding.held = true;

@@ -50,8 +50,8 @@ struct NicWindow {
   std::vector<LostProbe> lost;        // ascending by offset, all below count
   std::vector<SettledProbe> settled;  // ascending, all below first
   std::vector<StreamDelays> delays;   // ascending by stream
-  /// Of the echoes, those that this host itself is known to have dropped unread (a full socket): they are
-  /// among `lost`, and which they are is not known.
+  /// Frames that this host is known to have dropped unread (a full socket): echoes or probes of others, and
+  /// which they are is not known. Where there are any, losses of this window say nothing.
   std::uint32_t dropped = 0;
   std::vector<TracedHop> traced = {};  // ascending by stream
   friend bool operator==(const NicWindow&, const NicWindow&) = default;
@@ -63,7 +63,8 @@ struct Window {
   PlanVersion plan;
   Nanoseconds begin{};   // of the agent's steady clock since its start
   Nanoseconds length{};  // of the time in which the probes left
-  bool stalled = false;  // the host did not let the agent run in time: losses of this window say nothing
+  bool stalled = false;  // the host did not let the agent run in time: losses of this window say nothing, nor
+                         // do those of what others sent to it meanwhile
   std::vector<NicWindow> nics;
   friend bool operator==(const Window&, const Window&) = default;
 };

@@ -131,15 +131,84 @@ TEST(PathSums, AStalledWindowSaysNothingAndIsNoGap) {
   EXPECT_TRUE(sums.lost.empty());
 }
 
-TEST(PathSums, ExcuseWhatTheHostDroppedButNoneOfWhatWasLostOnItsWayThere) {
-  Bench bench;
-  Window window = Bench::window(0);
-  window.nics[0].lost = {{1, LostWay::there}, {2, LostWay::back}};
-  window.nics[0].dropped = 5;
-  bench.take(window);
-  const ScaleSums sums = bench.sums.sum(seconds(1), seconds(2));
-  EXPECT_EQ(losses_of(sums, bench.row(1)).excused, 0u);
-  EXPECT_EQ(losses_of(sums, bench.row(2)).excused, 1u);
+/// A second NIC's host, which the first one probes, and the losses of the first one's probes to it.
+struct AskedBench : Bench {
+  NodeId asked = fabric.port(plan.nics_of(host)[0].streams[0].peer).node;
+
+  /// Number and time as Bench::window; loses each probe of its first stream, the way open.
+  Window losing(std::uint64_t number) const {
+    Window made = window(number);
+    for (std::uint32_t p = 0; p < 500; ++p)
+      if ((number * 500 + p) % streams() == 0) made.nics[0].lost.push_back({p, LostWay::open});
+    return made;
+  }
+  Taken tell(Window window) {
+    window.boot = 3;
+    return sums.take(asked, window, arrival(window.number));
+  }
+  struct Row {
+    std::uint64_t telling, lost;
+  };
+  Row first_row(Nanoseconds now, Nanoseconds span) const {
+    const ScaleSums all = sums.sum(now, span);
+    const std::uint32_t n = plan.first_nic[host.value()];
+    return {all.telling(n, plan.nics[n], 0), losses_of(all, row(0)).all()};
+  }
+};
+
+TEST(PathSums, ProbesToAHostThatWasStalledSayNothingWhoeverTellsFirst) {
+  for (const bool asked_first : {true, false}) {
+    AskedBench bench;
+    for (const std::uint64_t number : {0, 1, 2, 3}) {
+      bench.take(bench.window(number));
+      bench.tell(bench.window(number));
+    }
+    const auto before = bench.first_row(seconds(4), seconds(20));
+    EXPECT_EQ(before.lost, 0u);
+    EXPECT_NEAR(static_cast<double>(before.telling), 2000.0 / static_cast<double>(bench.streams()), 1);
+    Window stalled = bench.window(8);
+    stalled.stalled = true;
+    if (asked_first) bench.tell(stalled);
+    EXPECT_FALSE(bench.take(bench.losing(8)).refused);
+    if (!asked_first) bench.tell(stalled);
+    const auto after = bench.first_row(seconds(9), seconds(20));
+    EXPECT_EQ(after.lost, 0u);
+    EXPECT_EQ(after.telling, before.telling) << "and no probe of that time is taken for one that came";
+    // What is lost once it is no longer stalled counts.
+    for (const std::uint64_t number : {12, 13}) bench.tell(bench.window(number));
+    bench.take(bench.losing(12));
+    EXPECT_GT(bench.first_row(seconds(13), seconds(20)).lost, 0u);
+  }
+}
+
+TEST(PathSums, ProbesToANicWhoseHostDroppedWhatCameSayNothing) {
+  AskedBench bench;
+  bench.take(bench.losing(0));
+  EXPECT_GT(bench.first_row(seconds(1), seconds(2)).lost, 0u);
+  Window dropping = bench.window(0);
+  dropping.nics[0].dropped = 1;
+  bench.tell(dropping);
+  EXPECT_EQ(bench.first_row(seconds(1), seconds(2)).lost, 0u);
+  EXPECT_EQ(bench.first_row(seconds(1), seconds(2)).telling, 0u);
+  EXPECT_EQ(bench.sums.sum(seconds(1), seconds(2)).sent.sent(bench.plan.first_nic[bench.asked.value()]), 0u)
+      << "nor do its own: some of what it takes for lost came back";
+}
+
+TEST(PathSums, AStallStaysOneWhenItsSecondsAreHours) {
+  AskedBench bench;
+  constexpr std::uint64_t kAll = 7'300, kStalled = 100;
+  for (std::uint64_t number = 0; number < kAll; ++number) {
+    const bool stalls = number == kStalled;
+    bench.take(stalls ? bench.losing(number) : bench.window(number));
+    Window own = bench.window(number);
+    own.stalled = stalls;
+    bench.tell(own);
+  }
+  const auto row = bench.first_row(seconds(kAll), hours(6));
+  EXPECT_EQ(row.lost, 0u);
+  const auto a_second = 500.0 / static_cast<double>(bench.streams());
+  EXPECT_LT(static_cast<double>(row.telling), (kAll - 1) * a_second + 1);
+  EXPECT_GT(static_cast<double>(row.telling), (kAll - 6) * a_second) << "seconds, and not hours, say nothing";
 }
 
 TEST(PathSums, ADayAndTwoSecondsAreBothSumsOfBucketsAndNothingIsLost) {
