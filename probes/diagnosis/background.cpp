@@ -1,7 +1,9 @@
-// How CountModel learns the background: its mean, its spread over channels, stray bursts.
+// How CountModel learns the background: its mean, its spread over channels, stray bursts and the sizes of
+// bursts.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "probes/diagnosis/counts/count_model.hpp"
 #include "topology/base/statistics.hpp"
@@ -42,6 +44,81 @@ double usual_rate(const std::vector<double>& events, const std::vector<double>& 
   }
   return usual;
 }
+
+/// The sizes of some bursts. They come in crowds, as faults do: each makes others of about its size, within a
+/// factor of two, likelier than burst_of does.
+class BurstSizes {
+ public:
+  void add(double k, double weight) {
+    const std::size_t bin = bin_of(k);
+    if (bin >= weight_.size()) weight_.resize(bin + 1, 0.0);
+    weight_[bin] += weight;
+    all_ += weight;
+  }
+  double all() const { return all_; }
+
+  /// By how much a burst of k of n packets is likelier beside them. It is one of them itself, of the weight
+  /// `own`, and says nothing of itself.
+  double times_likelier(double k, double n, double own) {
+    const double others = all_ - own;
+    if (others < kFewest) return 1.0;
+    const Density& density = density_for(n);
+    const std::size_t bin = bin_of(k);
+    const double alike = std::max(density.of_all[bin] - own * density.of_one[bin], 0.0) / others;
+    const double counts = std::min(others, kWorth);
+    return (kWorth + counts * alike) / (kWorth + counts);
+  }
+
+ private:
+  static constexpr double kFewest = 1e-3;  // bursts: fewer are none
+  static constexpr double kWorth = 8;  // bursts that what is believed of sizes before any is worth; as many
+                                       // count at most, so that other sizes stay half as likely as they were
+  static constexpr double kBin = 0.3466;  // of log sizes: half of ln 2
+  static constexpr double kAlike = 0.7;   // log size: as of the hazards of faults (CountState)
+
+  /// By bin, in units of burst_of.
+  struct Density {
+    std::vector<double> of_one, of_all;
+  };
+
+  static std::size_t bin_of(double k) { return static_cast<std::size_t>(std::lround(std::log(k) / kBin)); }
+  static double first_of(std::size_t bin) {
+    return std::ceil(std::exp((static_cast<double>(bin) - 0.5) * kBin));
+  }
+  static double near(std::size_t bin, std::size_t other) {
+    const double apart = (static_cast<double>(bin) - static_cast<double>(other)) * kBin / kAlike;
+    return std::exp(-0.5 * apart * apart);
+  }
+  /// What burst_of says of all sizes in a bin.
+  static double mass_of(std::size_t bin, double n) {
+    const double first = first_of(bin), last = std::min(first_of(bin + 1) - 1, n);
+    return first > last ? 0.0 : (last - first) * burst_of(std::sqrt(first * last), n) + burst_of(last, n);
+  }
+
+  const Density& density_for(double n) {
+    Density& density = densities_[n];
+    if (!density.of_one.empty()) return density;
+    const std::size_t bins = std::max(bin_of(n) + 1, weight_.size());
+    std::vector<double> mass;
+    for (std::size_t bin = 0; bin < bins; ++bin) mass.push_back(mass_of(bin, n));
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+      double sum = 0;
+      for (std::size_t other = 0; other < bins; ++other) sum += mass[other] * near(bin, other);
+      density.of_one.push_back(1 / sum);
+    }
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+      double sum = 0;
+      for (std::size_t other = 0; other < weight_.size(); ++other)
+        sum += weight_[other] * near(bin, other) * density.of_one[other];
+      density.of_all.push_back(sum);
+    }
+    return density;
+  }
+
+  std::vector<double> weight_;  // by bin
+  double all_ = 0;
+  std::map<double, Density> densities_;  // by packets of a row
+};
 
 }  // namespace
 
@@ -183,6 +260,30 @@ double CountModel::first_strays() const {
   return share > kMaxStrays ? learned_.stray : std::max(kFirstGuess * share, learned_.stray);
 }
 
+/// From the bursts of the faults that are known, and from those that nothing explains: both of them, for a
+/// host that pauses does so for about as long each time, too.
+void CountModel::learn_sizes() {
+  const std::uint32_t rows = static_cast<std::uint32_t>(problem_.row_count());
+  std::vector<double> of_faults(rows, 0.0), of_strays(rows, 0.0);
+  BurstSizes faults, strays;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    if (problem_.excused[row] > 0) continue;
+    const double burst = burst_weight(row), stray = stray_weight(row);
+    faults.add(problem_.k[row], of_faults[row] = burst * (1 - stray));
+    strays.add(problem_.k[row], of_strays[row] = burst * stray);
+  }
+  const bool none = faults.all() < 1;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    if (problem_.excused[row] > 0) continue;
+    const double k = problem_.k[row], n = problem_.n[row];
+    const double by_faults = none ? 1.0 : faults.times_likelier(k, n, of_faults[row]);
+    const double by_strays = none ? 1.0 : strays.times_likelier(k, n, of_strays[row]);
+    log_burst_[row] += std::log(by_faults) - log_size_[row];
+    log_size_[row] = std::log(by_faults);
+    size_odds_[row] = by_faults / by_strays;
+  }
+}
+
 /// The share of strays cannot grow into the faults: kMaxStrays bounds it.
 void CountModel::learn_strays() {
   double strays = 0.5;
@@ -194,6 +295,7 @@ void CountModel::learn_strays() {
 
 void CountModel::learn_background(const std::vector<bool>& faulty) {
   for (int sweep = 0; sweep < kSweeps; ++sweep) share_out(faulty);
+  learn_sizes();
   learn_strays();
   learn_spread(faulty);
 }

@@ -12,7 +12,8 @@ constexpr double kMaxChoose = 1e60;         // and binomial coefficients kept as
 constexpr double kMaxLogBytes = 700.0;
 /// Of rows into a host that dropped packets, those of which it dropped many more, or fewer, than of others.
 constexpr double kDroppedUnevenly = 0.1;
-constexpr double kNoBurst = -1e4;  // nats: of a row whose host dropped all that it lost
+constexpr double kMostStrays = 0.5;  // of bursts of one size
+constexpr double kNoBurst = -1e4;    // nats: of a row whose host dropped all that it lost
 /// Strays before any data: one observation in 2,000.
 constexpr double kPriorStrays = 0.5;
 constexpr double kPriorRows = 1000.0;
@@ -20,14 +21,6 @@ constexpr double kPriorRows = 1000.0;
 /// Hazard of a packet of which `share` of the paths crosses a suspect of this hazard.
 double spread(double share, double hazard) {
   return share >= 1.0 ? hazard : -std::log1p(share * std::expm1(-hazard));
-}
-
-/// Of bursts that lose k of n packets: heavy-tailed, every size possible, all of them likelier than most;
-/// sums to less than 1.
-double burst_of(double k, double n) {
-  constexpr double kCut = 0.15;    // an outage that begins or ends within the row
-  constexpr double kWhole = 0.03;  // one that lasts longer
-  return (1 - kCut - kWhole) / (k * (k + 1.0)) + kCut / n + (k >= n ? kWhole : 0.0);
 }
 
 double log_choose(double n, double k) {
@@ -62,6 +55,12 @@ std::vector<double> lost_of(const CountProblem& problem) {
 
 }  // namespace
 
+double burst_of(double k, double n) {
+  constexpr double kCut = 0.15;    // an outage that begins or ends within the row
+  constexpr double kWhole = 0.03;  // one that lasts longer
+  return (1 - kCut - kWhole) / (k * (k + 1.0)) + kCut / n + (k >= n ? kWhole : 0.0);
+}
+
 CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior)
     : problem_(problem),
       prior_(prior),
@@ -95,6 +94,8 @@ CountModel::CountModel(const CountProblem& problem, const BackgroundPrior& prior
   profile_.resize(grid_.size());
   for (auto* const by_share : {&own_, &at_}) by_share->resize(problem.shares.size());
   for (auto* const by_point : {&product_, &lost_, &power_, &exponents_}) by_point->resize(grid_.size());
+  log_size_.assign(problem.row_count(), 0.0);
+  size_odds_.assign(problem.row_count(), 1.0);
   burst_term_.resize(problem.row_count());
   log_burst_term_.resize(problem.row_count());
   sum_rows();
@@ -159,7 +160,8 @@ void CountModel::set_row_hazard(std::uint32_t row, double hazard) {
 double CountModel::stray_of(std::uint32_t row) const {
   const bool is_mostly_dropped =
       problem_.excused[row] > 0 && problem_.excused[row] >= problem_.beyond_drops(row);
-  return is_mostly_dropped ? std::max(kDroppedUnevenly, learned_.stray) : learned_.stray;
+  if (is_mostly_dropped) return std::max(kDroppedUnevenly, learned_.stray);
+  return std::min(learned_.stray / size_odds_[row], kMostStrays);
 }
 
 /// ln of the odds of a burst in a row against none, where nE of them are expected.

@@ -29,6 +29,10 @@ struct BackgroundPrior {
 /// channels, for most faults harm the other half; then from all that fit in with these.
 double first_background(const CountProblem& problem, const std::vector<double>& lost);
 
+/// Of bursts that lose k of n packets, before any is known: heavy-tailed, every size possible, all of them
+/// likelier than most; sums to less than 1.
+double burst_of(double k, double n);
+
 /// Nats: beside 1, exp of this changes not even the last digit.
 inline constexpr double kNothingBeside = -37.0;
 
@@ -122,6 +126,7 @@ class CountModel {
   void learn_spread(const std::vector<bool>& faulty);
   void separate_strays_from_singles();
   double first_strays() const;
+  void learn_sizes();
   void learn_strays();
   void make_healthy_priors(const std::vector<double>& shape_weights);
   void sum_rows();
@@ -139,6 +144,8 @@ class CountModel {
   std::vector<double> log_choose_;          // by row: ln (n choose k), and of what its host took
   std::vector<double> choose_;              // by row, where it is small enough to work with directly; else 0
   std::vector<double> log_burst_;           // by row: ln burst(k, n)
+  std::vector<double> log_size_;            // by row: what the sizes of known bursts add to log_burst_
+  std::vector<double> size_odds_;           // by row: how much likelier a fault makes its size than a stray
   std::vector<double> burst_term_;          // by row: odds of a burst times burst(k, n), or infinite
   std::vector<double> log_burst_term_;
   std::vector<double> passed_;  // shares x grid: what share of packets passes at this hazard

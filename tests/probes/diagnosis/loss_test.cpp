@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "made_up_run.hpp"
@@ -137,6 +138,42 @@ TEST(Loss, ABurstLostOnOnePathBlamesNoChannel) {
   const Diagnosis diagnosis = run.diagnosed();
   EXPECT_TRUE(diagnosis.links.empty());
   EXPECT_TRUE(diagnosis.hosts.empty());
+}
+
+/// So many rows over a channel lose so many packets in one burst; they have no other channel in common.
+void lose_over(MadeUpRun& run, std::string_view name, std::size_t rows, std::uint64_t packets) {
+  const ChannelId channel = run.channel(name);
+  std::vector<ChannelId> met;
+  for (Observation& row : run.seen.probes) {
+    const auto path = run.seen.paths.channels(run.seen.paths.paths(row.path).front());
+    const auto is_new = [&](ChannelId c) { return c == channel || std::ranges::count(met, c) == 0; };
+    if (std::ranges::count(path, channel) == 0 || !std::ranges::all_of(path, is_new)) continue;
+    if (rows-- == 0) return;
+    row.lost = packets;
+    met.insert(met.end(), path.begin(), path.end());
+  }
+}
+
+/// Two bursts on one channel of many, beside bursts of no channel, are not enough to name it, unless they are
+/// of the size of those that faults have.
+TEST(Loss, FewBurstsTellAFaultWhereTheyAreOfTheSizeOfThoseOfOthers) {
+  const auto is_named = [](std::uint64_t packets) {
+    MadeUpRun run(1, {.leaves = 24, .spines = 24, .hosts_per_leaf = 8});
+    run.probe(25000, 100);
+    for (const char* known : {"leaf1->spine1", "spine2->leaf2", "leaf3->spine4"})
+      lose_over(run, known, 4, 25);
+    lose_over(run, "leaf5->spine6", 2, packets);
+    const std::array<std::uint64_t, 4> strays{60, 9, 14, 100};
+    for (std::size_t i = 0; i < strays.size(); ++i) run.seen.probes[100 + 77 * i].lost = strays[i];
+    const Diagnosis found = run.diagnosed();
+    EXPECT_EQ(found.links.size(), 4u);
+    return std::ranges::any_of(found.links, [&](const LinkFinding& link) {
+      return link.channel == run.channel("leaf5->spine6") && link.verdict > Verdict::unknown;
+    });
+  };
+  EXPECT_TRUE(is_named(25));
+  EXPECT_TRUE(is_named(20));
+  EXPECT_FALSE(is_named(3));
 }
 
 TEST(Loss, TheEvidenceIsWhatAnOperatorReads) {
