@@ -133,7 +133,8 @@ void put_agents(Families& all, const Fabric& fabric, const WatchState& state) {
       .add(number(sum.gaps));
   all.counter("weft_agents_refused_windows_total", "Windows that could not be believed.")
       .add(number(sum.refused));
-  all.counter("weft_agents_stalled_windows_total", "Windows in which their host held the agent up.")
+  all.counter("weft_agents_stalled_windows_total",
+              "Windows in which the host held the agent up, or a NIC dropped frames unread.")
       .add(number(sum.stalled));
   all.gauge("weft_agents_spooled_windows", "Windows that wait at agents for the bus, as they said last.")
       .add(number(sum.spooled));

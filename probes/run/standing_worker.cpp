@@ -206,13 +206,13 @@ void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
   const auto hop_of = [&nic](std::uint32_t peer) { return nic.hops[peer]; };
   for (int i = 0; i < kMaxSends; ++i) {
     const auto frames = nic.probes->compose(os::steady_now(), hop_of);
-    if (frames.empty()) return note_refused(nic, true);
+    if (frames.empty()) return note_refused(index, nic, true);
     const auto before = os::steady_now();
     const auto sent = nic.opened.port->send(frames);
     const auto taken = sent ? sent->taken : 0;
     const bool all = taken == frames.size();
     nic.probes->sent(taken, before, os::steady_now());
-    note_refused(nic, all);
+    note_refused(index, nic, all);
     if (taken > 0)
       nic.refused_since.reset();
     else if (!nic.refused_since)
@@ -223,11 +223,11 @@ void StandingWorker::send_due(std::uint32_t index, Nic& nic) {
   }
 }
 
-void StandingWorker::note_refused(const Nic& nic, bool all_were_taken) {
+void StandingWorker::note_refused(std::uint32_t index, const Nic& nic, bool all_were_taken) {
   const bool gave_up = nic.probes->gave_up();
   if ((!gave_up && all_were_taken) || nic.opened.codec->loses_what_is_refused()) return;
   const auto at = os::steady_now();
-  windows_->stalled(at - watch::kUnsentAfter, at);
+  windows_->refused(index, at - watch::kUnsentAfter, at);
 }
 
 Nanoseconds StandingWorker::next_look(Nanoseconds at) {

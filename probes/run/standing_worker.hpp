@@ -54,7 +54,7 @@ class StandingWorker {
   void answer(Nic& nic, std::span<const datapath::Arrival> arrivals);
   void send_due(std::uint32_t index, Nic& nic);
   static void send_trace(Nic& nic);
-  void note_refused(const Nic& nic, bool all_were_taken);
+  void note_refused(std::uint32_t index, const Nic& nic, bool all_were_taken);
   watch::StandingWindows::Nics probing();
   watch::StandingWindows::DroppedOf dropped_of();
   void add_window(std::optional<watch::Window> window);

@@ -6,12 +6,15 @@ namespace weft::watch {
 namespace {
 
 constexpr std::size_t kMinute = 60;
+constexpr std::uint64_t kMaxExcused = 100'000;  // probes of a row and second: what all rows add fits
 
 void add_to(std::vector<ChannelCounts>& sums, const std::vector<ChannelCounts>& more) {
-  for (std::size_t c = 0; c < sums.size(); ++c) sums[c].sent += more[c].sent, sums[c].lost += more[c].lost;
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    sums[c].sent += more[c].sent, sums[c].lost += more[c].lost, sums[c].excused += more[c].excused;
 }
 void take_from(std::vector<ChannelCounts>& sums, const std::vector<ChannelCounts>& less) {
-  for (std::size_t c = 0; c < sums.size(); ++c) sums[c].sent -= less[c].sent, sums[c].lost -= less[c].lost;
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    sums[c].sent -= less[c].sent, sums[c].lost -= less[c].lost, sums[c].excused -= less[c].excused;
 }
 
 }  // namespace
@@ -45,6 +48,18 @@ void ChannelSums::next_second() {
   }
   seconds_.emplace_back(minute_.size());
   if (seconds_.size() > kRecent) take_from(recent_, seconds_[seconds_.size() - 1 - kRecent]);
+}
+
+void ChannelSums::add_excused(const StandingPlan& plan, const ExcusedRows& excused) {
+  if (excused.empty()) return;
+  std::vector<ChannelCounts> counts(minute_.size());
+  const RowChannels rows(plan.paths, counts.size());
+  for (const auto& [row, sent] : excused)
+    for (const PathSetId set : {plan.stream(row).there, plan.stream(row).back})
+      rows.for_each(set, [&](ChannelId channel) {
+        counts[channel.value()].excused += static_cast<std::uint32_t>(std::min(sent, kMaxExcused));
+      });
+  for (auto* sums : {&seconds_.back(), &minute_, &recent_}) add_to(*sums, counts);
 }
 
 void ChannelSums::add(const StandingPlan& plan, const ScaleSums& second) {

@@ -15,6 +15,10 @@ namespace weft::watch {
 struct ChannelCounts {
   std::uint32_t sent = 0;
   std::uint32_t lost = 0;
+  std::uint32_t excused = 0;  // crossed it, and a host's stall hides what became of them: not among the sent
+  /// Too much is hidden to vouch for it: who says that he was stalled whenever he lost something would else
+  /// be healthy.
+  bool is_hidden() const { return excused > (sent + std::uint64_t{excused}) / 5; }
   /// What came through, all of its path: no other probe says anything good of the channel.
   std::uint32_t passed() const { return sent - std::min(sent, lost); }
   friend bool operator==(const ChannelCounts&, const ChannelCounts&) = default;
@@ -67,6 +71,8 @@ class ChannelSums {
 
   /// The sums of one second, under `plan`.
   void add(const StandingPlan& plan, const ScaleSums& second);
+  /// What was excused since the last second, by row, whenever it was sent.
+  void add_excused(const StandingPlan& plan, const ExcusedRows& rows);
   /// Begins the next second; the one of a minute ago is forgotten.
   void next_second();
 

@@ -225,29 +225,42 @@ void PathSums::settle(std::uint32_t row, LostWay way) {
   }
 }
 
-/// A host that did not run, or dropped what came to one of its NICs, answers for no probe that others sent
-/// there meanwhile, as for none of its own: whether it was lost on the way nobody knows.
-void PathSums::note_stalls(NodeId host, const Window& window, Nanoseconds until) {
-  const auto length = std::clamp(window.length, Nanoseconds{}, kMaxLag);
-  const Span stall{until - length - kTimesDiffer, until + kTimesDiffer};
+/// What is told of losses of windows before, be this one in a stall or not.
+void PathSums::settle_all(NodeId host, const Window& window) {
   const auto nics = plan_->nics_of(host);
-  if (window.stalled)
-    for (const StandingNic& nic : nics) note_stall(nic.nic, stall);
-  else
-    for (const NicWindow& told : window.nics)
-      if (told.dropped > 0) note_stall(nics[told.nic].nic, stall);
+  for (const NicWindow& told : window.nics)
+    for (const SettledProbe& settled : told.settled) {
+      const StandingNic& nic = nics[told.nic];
+      if (nic.streams.empty()) continue;
+      settle(nic.first_row + static_cast<std::uint32_t>(settled.number % nic.streams.size()), settled.way);
+    }
 }
 
-void PathSums::note_stall(PortId nic, Span stall) {
-  auto& stalls = stalls_[nic];
+/// A host that did not run, or dropped what came to one of its NICs, answers for no probe that others sent
+/// there meanwhile, as for none of its own: whether it was lost on the way nobody knows.
+std::vector<NicStall> PathSums::stalls_of(NodeId host, const Window& window, Nanoseconds until) const {
+  const Nanoseconds from = until - std::clamp(window.length, Nanoseconds{}, kMaxLag) - kTimesDiffer;
+  const auto nics = plan_->nics_of(host);
+  std::vector<NicStall> stalls;
+  if (window.stalled)
+    for (const StandingNic& nic : nics) stalls.push_back({nic.nic, from, until + kTimesDiffer});
+  else
+    for (const NicWindow& told : window.nics)
+      if (told.dropped > 0) stalls.push_back({nics[told.nic].nic, from, until + kTimesDiffer});
+  return stalls;
+}
+
+void PathSums::note_stall(const NicStall& stall) {
+  auto& stalls = stalls_[stall.nic];
   if (!stalls.empty() && stalls.back().from <= stall.until && stall.from <= stalls.back().until)
-    stalls.back() = {std::min(stalls.back().from, stall.from), std::max(stalls.back().until, stall.until)};
+    stalls.back() = {stall.nic, std::min(stalls.back().from, stall.from),
+                     std::max(stalls.back().until, stall.until)};
   else
     stalls.push_back(stall);
   if (stalls.size() > kStalls) stalls.erase(stalls.begin());
   for (Bucket& bucket : buckets_)
     if (bucket.end() > stall.from && bucket.from < stall.until + kLongestWindow)
-      for (const std::uint32_t row : rows_to(nic)) pass_over(row, bucket);
+      for (const std::uint32_t row : rows_to(stall.nic)) pass_over(row, bucket);
 }
 
 /// All that the bucket has of it.
@@ -255,7 +268,11 @@ void PathSums::pass_over(std::uint32_t row, Bucket& bucket) {
   const std::uint32_t n = plan_->nic_of(row);
   const StandingNic& nic = plan_->nics[n];
   const auto sent = bucket.sent.sent(n, row - nic.first_row, nic.streams.size());
-  if (sent > 0) bucket.stalled[row] = sent;
+  if (sent > 0) {
+    std::uint64_t& stalled = bucket.stalled[row];
+    excused_[row] += sent - std::min(sent, stalled);
+    stalled = sent;
+  }
   const auto lost = bucket.lost.find(row);
   if (lost == bucket.lost.end()) return;
   if (lost->second.open > 0) open_[row] -= lost->second.open;
@@ -271,13 +288,13 @@ const std::vector<std::uint32_t>& PathSums::rows_to(PortId nic) {
 }
 
 /// By stream: whether probes that were sent then went to a NIC in a stall. Empty: none did.
-std::vector<bool> PathSums::to_stalled(const StandingNic& nic, Span sent) const {
+std::vector<bool> PathSums::to_stalled(const StandingNic& nic, Nanoseconds from, Nanoseconds until) const {
   std::vector<bool> streams;
   if (stalls_.empty()) return streams;
   for (std::size_t s = 0; s < nic.streams.size(); ++s) {
     const auto stalls = stalls_.find(nic.streams[s].peer);
     if (stalls == stalls_.end()) continue;
-    const auto meets = [&](Span stall) { return stall.from < sent.until && sent.from < stall.until; };
+    const auto meets = [&](const NicStall& stall) { return stall.from < until && from < stall.until; };
     if (std::ranges::none_of(stalls->second, meets)) continue;
     streams.resize(nic.streams.size(), false);
     streams[s] = true;
@@ -285,29 +302,32 @@ std::vector<bool> PathSums::to_stalled(const StandingNic& nic, Span sent) const 
   return streams;
 }
 
-void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Span sent) {
+void PathSums::add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds from,
+                   Nanoseconds until) {
   const StandingNic& standing = plan_->nics[nic];
   const std::uint64_t streams = standing.streams.size();
   bucket.sent.add(nic, {told.first, told.first + told.count});
   const auto row_of = [&](std::uint64_t number) {
     return standing.first_row + static_cast<std::uint32_t>(number % streams);
   };
-  const auto stalled = to_stalled(standing, sent);
-  for (std::uint32_t s = 0; s < stalled.size(); ++s)
-    if (stalled[s])
-      bucket.stalled[standing.first_row + s] += sent_of({told.first, told.first + told.count}, s, streams);
+  const auto stalled = to_stalled(standing, from, until);
+  for (std::uint32_t s = 0; s < stalled.size(); ++s) {
+    if (!stalled[s]) continue;
+    const auto sent = sent_of({told.first, told.first + told.count}, s, streams);
+    bucket.stalled[standing.first_row + s] += sent;
+    excused_[standing.first_row + s] += sent;
+  }
   for (const LostProbe& lost : told.lost) {
     const std::uint32_t row = row_of(told.first + lost.offset);
     if (!stalled.empty() && stalled[row - standing.first_row]) continue;
     RowLosses& sums = bucket.lost[row];
-    sums.first = std::min(sums.first, sent.until);
+    sums.first = std::min(sums.first, until);
     ++(lost.way == LostWay::there ? sums.there : lost.way == LostWay::back ? sums.back : sums.open);
     if (lost.way == LostWay::open) ++open_[row];
   }
-  for (const SettledProbe& settled : told.settled) settle(row_of(settled.number), settled.way);
   for (const StreamDelays& delays : told.delays) {
     const auto p50 = delays.rtt.quantile(0.5), p99 = delays.rtt.quantile(0.99);
-    if (p50 && p99) delays_[standing.first_row + delays.stream] = {{*p50, *p99}, sent.until};
+    if (p50 && p99) delays_[standing.first_row + delays.stream] = {{*p50, *p99}, until};
   }
 }
 
@@ -323,17 +343,19 @@ Taken PathSums::take(NodeId host, const Window& window, Nanoseconds arrival) {
   boot.last = arrival;
   taken.sent_until = std::max(arrival - taken.lag, since_);
   for (const NicWindow& told : window.nics) note_sent(boot, told);
-  note_stalls(host, window, taken.sent_until);
+  taken.stalls = stalls_of(host, window, taken.sent_until);
+  for (const NicStall& stall : taken.stalls) note_stall(stall);
+  settle_all(host, window);
   if (window.stalled) return taken;
   const bool is_newer = arrival / kLevels.front().length > now_ / kLevels.front().length;
   now_ = std::max(now_, arrival);
   if (is_newer) age();
   Bucket& bucket = bucket_at(taken.sent_until);
-  const Span sent{taken.sent_until - std::clamp(window.length, Nanoseconds{}, kMaxLag), taken.sent_until};
+  const Nanoseconds from = taken.sent_until - std::clamp(window.length, Nanoseconds{}, kMaxLag);
   for (const NicWindow& told : window.nics) {
     if (told.dropped > 0) continue;
     const std::uint32_t nic = plan_->first_nic[host.value()] + told.nic;
-    add(nic, told, bucket, sent);
+    add(nic, told, bucket, from, taken.sent_until);
     taken.rows +=
         std::min<std::uint32_t>(told.count, static_cast<std::uint32_t>(plan_->nics[nic].streams.size()));
   }

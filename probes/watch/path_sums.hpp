@@ -59,13 +59,23 @@ enum class Refusal : std::uint8_t {
   too_fast,    // more probes than the plan allows, or more windows than an agent sends
 };
 
+/// Probes to NICs in a stall, by row.
+using ExcusedRows = std::unordered_map<std::uint32_t, std::uint64_t>;
+
+/// A host did not read this NIC to the end then.
+struct NicStall {
+  PortId nic;
+  Nanoseconds from, until;
+};
+
 /// What became of a window.
 struct Taken {
   std::optional<Refusal> refused = std::nullopt;
-  std::uint32_t rows = 0;    // path-windows summed; none of a stalled window
+  std::uint32_t rows = 0;    // path-windows summed; none of a NIC in a stall
   Nanoseconds sent_until{};  // the end of its sending
   Nanoseconds lag{};         // since then
   std::int64_t gaps = 0;     // windows of this boot now known to be missing; below zero: one came late
+  std::vector<NicStall> stalls = {};
 };
 
 class PathSums {
@@ -80,6 +90,10 @@ class PathSums {
   ScaleSums sum(Nanoseconds now, Nanoseconds span, Nanoseconds not_before = Nanoseconds::min()) const;
   /// Of the buckets that lie in from ... to.
   ScaleSums between(Nanoseconds from, Nanoseconds to) const;
+  /// What was taken for neither lost nor passed since this was asked last.
+  ExcusedRows take_excused() { return std::exchange(excused_, {}); }
+  /// Of what others sent to this NIC then nobody knows whether it was lost.
+  void note_stall(const NicStall& stall);
   const RowDelays& delays(std::uint32_t row) const { return delays_[row]; }
 
   const StandingPlan& plan() const { return *plan_; }
@@ -109,10 +123,6 @@ class PathSums {
     std::unordered_map<std::uint32_t, std::uint64_t> stalled;  // as ScaleSums has it
     Nanoseconds end() const { return from + length; }
   };
-  struct Span {
-    Nanoseconds from, until;
-  };
-
   Boot& boot_of(NodeId host, std::uint64_t boot);
   bool pays(Agent& agent, Nanoseconds arrival) const;
   std::optional<Refusal> check(NodeId host, const Boot& boot, const Window& window,
@@ -121,15 +131,15 @@ class PathSums {
   static std::int64_t note_number(Boot& boot, std::uint64_t number);
   static void note_sent(Boot& boot, const NicWindow& told);
   static Nanoseconds lag_of(Boot& boot, const Window& window, Nanoseconds arrival);
-  void note_stalls(NodeId host, const Window& window, Nanoseconds until);
-  void note_stall(PortId nic, Span stall);
+  std::vector<NicStall> stalls_of(NodeId host, const Window& window, Nanoseconds until) const;
   void pass_over(std::uint32_t row, Bucket& bucket);
   const std::vector<std::uint32_t>& rows_to(PortId nic);
-  std::vector<bool> to_stalled(const StandingNic& nic, Span sent) const;
-  void add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Span sent);
+  std::vector<bool> to_stalled(const StandingNic& nic, Nanoseconds from, Nanoseconds until) const;
+  void add(std::uint32_t nic, const NicWindow& told, Bucket& bucket, Nanoseconds from, Nanoseconds until);
   template <class Wanted>
   ScaleSums gather(Nanoseconds to, Wanted wanted) const;
   void settle(std::uint32_t row, LostWay way);
+  void settle_all(NodeId host, const Window& window);
   Bucket& bucket_at(Nanoseconds at);
   void age();
 
@@ -141,8 +151,9 @@ class PathSums {
   std::deque<Bucket> buckets_;                             // oldest first
   std::unordered_map<std::uint32_t, std::uint32_t> open_;  // by row, in all buckets
   std::vector<RowDelays> delays_;
-  std::unordered_map<PortId, std::vector<Span>> stalls_;            // the last ones, as their hosts told
+  std::unordered_map<PortId, std::vector<NicStall>> stalls_;        // the last ones, as their hosts told
   std::unordered_map<PortId, std::vector<std::uint32_t>> rows_to_;  // empty until there was a stall
+  ExcusedRows excused_;
 };
 
 }  // namespace weft::watch

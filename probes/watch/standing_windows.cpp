@@ -41,9 +41,15 @@ std::optional<Window> StandingWindows::last(const Nics& nics, Nanoseconds read, 
   return close(nics, decided(nics, read), read, dropped);
 }
 
-void StandingWindows::stalled(Nanoseconds from, Nanoseconds until) {
-  const bool is_past = !stall_ || stall_->until < begin_;
-  stall_ = is_past ? Stall{from, until} : Stall{std::min(stall_->from, from), std::max(stall_->until, until)};
+void StandingWindows::stalled(Nanoseconds from, Nanoseconds until) { extend(stall_, from, until); }
+
+void StandingWindows::refused(std::uint32_t nic, Nanoseconds from, Nanoseconds until) {
+  extend(refused_[nic], from, until);
+}
+
+void StandingWindows::extend(std::optional<Stall>& stall, Nanoseconds from, Nanoseconds until) const {
+  const bool is_past = !stall || stall->until < begin_;
+  stall = is_past ? Stall{from, until} : Stall{std::min(stall->from, from), std::max(stall->until, until)};
 }
 
 /// Probes of others may be among what was dropped, so all of it is told. What was dropped at the end of a
@@ -60,7 +66,7 @@ Window StandingWindows::close(const Nics& nics, const Ended& ended, Nanoseconds 
   Window window{.plan = plan_,
                 .begin = begin_ - epoch_,
                 .length = std::max(ended.at - begin_, Nanoseconds(0)),
-                .stalled = stall_ && stall_->from <= ended.at && stall_->until >= begin_};
+                .stalled = meets(stall_, ended.at)};
   const auto tells = [this](std::uint32_t stream) { return stream % kDelaysEvery == turn_; };
   for (const auto& [index, nic] : nics) {
     const auto end = ended.ends.find(index);
@@ -68,6 +74,8 @@ Window StandingWindows::close(const Nics& nics, const Ended& ended, Nanoseconds 
     auto part = nic->close(end->second, read, tells);
     part.nic = index;
     part.dropped = dropped_among(index, part.lost.size(), dropped(index));
+    if (const auto at = refused_.find(index); at != refused_.end() && meets(at->second, ended.at))
+      part.dropped = std::max(part.dropped, 1u);
     window.nics.push_back(std::move(part));
   }
   turn_ = (turn_ + 1) % kDelaysEvery;

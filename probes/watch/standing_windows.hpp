@@ -43,6 +43,8 @@ class StandingWindows {
   std::optional<Window> last(const Nics& nics, Nanoseconds read, const DroppedOf& dropped);
   /// In this time the host did not let the agent run: the windows that have a part of it are stalled.
   void stalled(Nanoseconds from, Nanoseconds until);
+  /// In this time this NIC alone took not all that it was to send: its part of those windows says nothing.
+  void refused(std::uint32_t nic, Nanoseconds from, Nanoseconds until);
 
  private:
   struct Ended {
@@ -52,6 +54,11 @@ class StandingWindows {
   struct Stall {
     Nanoseconds from, until;
   };
+  /// Of the last one, and those before it that begin_ is not past.
+  void extend(std::optional<Stall>& stall, Nanoseconds from, Nanoseconds until) const;
+  bool meets(const std::optional<Stall>& stall, Nanoseconds end) const {
+    return stall && stall->from <= end && stall->until >= begin_;
+  }
   static Ended decided(const Nics& nics, Nanoseconds read);
   Window close(const Nics& nics, const Ended& ended, Nanoseconds read, const DroppedOf& dropped);
   std::uint32_t dropped_among(std::uint32_t nic, std::uint64_t lost, std::uint64_t dropped);
@@ -62,7 +69,8 @@ class StandingWindows {
   std::optional<Nanoseconds> reports_from_;  // not yet
   std::optional<Ended> waiting_;             // for the answers to its last probes
   bool alarmed_ = false;
-  std::optional<Stall> stall_;  // the last, and those before it that begin_ is not past
+  std::optional<Stall> stall_;
+  std::map<std::uint32_t, std::optional<Stall>> refused_;
   std::map<std::uint32_t, std::uint64_t> dropped_before_;  // and not told
   std::uint32_t turn_ = 0;                                 // whose delays are told
 };

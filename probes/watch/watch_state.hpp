@@ -33,7 +33,7 @@ struct AgentState {
   std::uint64_t windows = 0;  // summed
   std::uint64_t gaps = 0;     // windows that never came
   std::uint64_t refused = 0;  // windows that could not be believed
-  std::uint64_t stalled = 0;  // windows in which its host held it up
+  std::uint64_t stalled = 0;  // windows in which its host held it up, or a NIC of it dropped frames
   std::uint64_t spooled = 0;  // windows that wait for the bus, as it said last
   std::uint64_t dropped = 0;  // windows that found no room there, since it began
   PlanVersion plan;           // by which it probes

@@ -170,6 +170,9 @@ Taken Watcher::take(std::string_view host, const Window& window, Nanoseconds arr
   agent->heard = arrival;
   agent->sent_until = std::max(agent->sent_until.value_or(taken.sent_until), taken.sent_until);
   ++windows_, path_windows_ += taken.rows;
+  // Probes of both plans go to its NICs while another is taken up.
+  if (Era* const other = era == era_.get() ? before_.get() : era_.get(); other != nullptr)
+    for (const NicStall& stall : taken.stalls) other->sums.note_stall(stall);
   if (era == era_.get()) check_routes(agent->told.host, window, taken.sent_until);
   return taken;
 }
@@ -260,14 +263,17 @@ void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
   while (*counted_until_ + second <= complete) {
     std::vector<PlanSecond> plans;
     channels_.next_second();
-    for (const Era* era : {era_.get(), before_.get()}) {
+    for (Era* const era : {era_.get(), before_.get()}) {
       if (era == nullptr) continue;
+      channels_.add_excused(era->plan, era->sums.take_excused());
       plans.push_back(
           {&era->plan, &era->looker, era->sums.between(*counted_until_, *counted_until_ + second)});
       channels_.add(era->plan, plans.back().sums);
     }
     std::vector<bool> told;
-    for (const Nanoseconds until : told_until()) told.push_back(until >= *counted_until_ + second);
+    for (const Agent& agent : agents_)
+      told.push_back(agent.sent_until.value_or(Nanoseconds{}) >= *counted_until_ + second &&
+                     !is_hidden(agent.told.host));
     // By a plan in doubt nothing recovers, and nothing comes back.
     if (!era_->doubted_since || *counted_until_ + second <= *era_->doubted_since)
       book_.cross([&](const auto& mine, auto all) { return crossed(*fabric_, plans, told, mine, all); },
@@ -275,6 +281,11 @@ void Watcher::count_seconds(Nanoseconds now, Nanoseconds wall) {
     *counted_until_ += second;
     ++version_;
   }
+}
+
+bool Watcher::is_hidden(NodeId host) const {
+  const auto at = fabric_->channels_at(host);
+  return std::ranges::any_of(at, [&](ChannelId c) { return channels_.minute()[c.value()].is_hidden(); });
 }
 
 /// What a look back to `from` leaves out: also hosts whose agent was gone in it, as it had said or between

@@ -125,6 +125,8 @@ class Watcher {
   std::optional<Nanoseconds> most_back_since(Nanoseconds from) const;
   void assign(WatchActions& actions, Nanoseconds now);
   void check_routes(NodeId host, const Window& window, Nanoseconds until);
+  /// Too much of what crossed its cables is excused by its stalls.
+  bool is_hidden(NodeId host) const;
   bool is_doubtful(const Era& era, const LookFinding& finding, Nanoseconds now) const;
   void note_presence(Nanoseconds now);
   bool is_unexplained() const;

@@ -57,7 +57,7 @@ WatchState Watcher::state(Nanoseconds wall, bool active, Nanoseconds look_took) 
     channel.sent = channels_.minute()[c].sent, channel.lost = channels_.minute()[c].lost;
     channel.sent_in_all = channels_.in_all()[c].sent, channel.lost_in_all = channels_.in_all()[c].lost;
     channel.covered = era_ && era_->plan.crossings[c] > 0;
-    channel.fresh = channels_.recent()[c].passed() >= kFresh;
+    channel.fresh = channels_.recent()[c].passed() >= kFresh && !channels_.minute()[c].is_hidden();
     channel.verdict = channel.covered && channel.fresh ? Verdict::healthy : Verdict::unknown;
   }
   for (const Incident& incident : state.incidents) {

@@ -99,6 +99,7 @@ TEST(StalledHosts, OpenNoIncident) {
     EXPECT_THAT(opened(events), IsEmpty()) << ms;
     if (ms > 2000) continue;  // a host of which nothing is heard for three seconds may be down
     EXPECT_THAT(events, IsEmpty()) << ms << ": not even suspected";
+    fleet.run.advance(45);
     EXPECT_EQ(fleet.run.state().verdict, Verdict::healthy) << ms << ": it runs again for long";
   }
 }
@@ -145,6 +146,60 @@ TEST(StalledHosts, TheirOwnLossyCableIsNamedOnceTheyRunAgain) {
     for (int i = 0; i < 12 && places.empty(); ++i) places = opened(fleet.run.advance(1));
     EXPECT_THAT(places, ElementsAre(ElementsAre(*fabric.find_channel(channel))));
   }
+}
+
+// A host sees what is lost on its way there; one that tells of a stall in just those seconds hides its cable.
+TEST(StalledHosts, WhoSaysSoWheneverHeLosesIsNotHealthy) {
+  const Fabric fabric = lab();
+  for (const double loss : {0.002, 0.01, 0.1}) {
+    FleetRun run(fabric, {});
+    const NodeId host = *fabric.find_node("host2");
+    run.between = [&](std::vector<SentWindow>& windows) {
+      const bool loses = std::ranges::any_of(windows, [&](const SentWindow& sent) {
+        const auto nics = run.plan().nics_of(sent.host);
+        return std::ranges::any_of(sent.window.nics, [&](const NicWindow& window) {
+          const auto& streams = nics[window.nic].streams;
+          return std::ranges::any_of(window.lost, [&](const LostProbe& lost) {
+            return fabric.port(streams[(window.first + lost.offset) % streams.size()].peer).node == host;
+          });
+        });
+      });
+      for (SentWindow& sent : windows) sent.window.stalled |= loses && sent.host == host;
+    };
+    run.advance(10);
+    EXPECT_EQ(run.state().verdict, Verdict::healthy);
+    run.fleet().put(lossy(fabric, "leaf1->host2", loss, run.now()));
+    run.advance(60);
+    const ChannelId hidden = *fabric.find_channel("leaf1->host2");
+    EXPECT_NE(run.state().channels[hidden.value()].verdict, Verdict::healthy) << loss;
+    EXPECT_NE(run.state().verdict, Verdict::healthy) << loss;
+  }
+}
+
+// What was counted as passed before the host told, too.
+TEST(StalledHosts, WhoSaysSoLateIsNotHealthy) {
+  const Fabric fabric = lab();
+  FleetRun run(fabric, {});
+  const NodeId host = *fabric.find_node("host2");
+  run.advance(10);
+  std::deque<SentWindow> held;
+  run.between = [&](std::vector<SentWindow>& windows) {
+    for (SentWindow& sent : windows)
+      if (sent.host == host) {
+        sent.window.stalled = true;
+        sent.arrival += milliseconds(2500);
+        held.push_back(std::move(sent));
+      }
+    std::erase_if(windows, [&](const SentWindow& sent) { return sent.host == host; });
+    while (!held.empty() && held.front().arrival <= run.now() + milliseconds(250)) {
+      windows.push_back(std::move(held.front()));
+      held.pop_front();
+    }
+  };
+  run.fleet().put(lossy(fabric, "leaf1->host2", 0.01, run.now()));
+  run.advance(60);
+  const ChannelId hidden = *fabric.find_channel("leaf1->host2");
+  EXPECT_NE(run.state().channels[hidden.value()].verdict, Verdict::healthy);
 }
 
 TEST(StalledHosts, WhoIsStalledAllTheTimeIsNotHealthy) {

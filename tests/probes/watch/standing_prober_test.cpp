@@ -392,6 +392,20 @@ TEST(StandingProberTest, WhatTheHostDroppedIsSaidAlsoWhereItsOwnProbesLostNothin
   EXPECT_EQ(bench.told.at(1).nics.at(0).dropped, 0u);
 }
 
+TEST(StandingProberTest, ANicThatRefusesToSendStallsNoOtherOfItsHost) {
+  fakes::StandingBench bench;
+  bench.run_for(3s);
+  const auto at = bench.wire.now();
+  bench.windows.refused(0, at, at + 10ms);
+  bench.run_for(3s);
+  std::size_t refused = 0;
+  for (const Window& window : bench.told) {
+    EXPECT_FALSE(window.stalled);
+    refused += window.nics.at(0).dropped > 0 ? 1 : 0;
+  }
+  EXPECT_EQ(refused, 1u) << "its own part of the window alone says nothing";
+}
+
 TEST(StandingProberTest, AnAgentThatBeginsAnewIsAnsweredFromTheStart) {
   StandingBench bench;
   bench.run_for(4s);
