@@ -61,7 +61,7 @@ class BurstSizes {
   /// `own`, and says nothing of itself.
   double times_likelier(double k, double n, double own) {
     const double others = all_ - own;
-    if (others < kFewest) return 1.0;
+    if (others < kMinBursts) return 1.0;
     const Density& density = density_for(n);
     const std::size_t bin = bin_of(k);
     const double alike = std::max(density.of_all[bin] - own * density.of_one[bin], 0.0) / others;
@@ -70,7 +70,7 @@ class BurstSizes {
   }
 
  private:
-  static constexpr double kFewest = 1e-3;  // bursts: fewer are none
+  static constexpr double kMinBursts = 1e-3;  // bursts: fewer are none
   static constexpr double kWorth = 8;  // bursts that what is believed of sizes before any is worth; as many
                                        // count at most, so that other sizes stay half as likely as they were
   static constexpr double kBin = 0.3466;  // of log sizes: half of ln 2

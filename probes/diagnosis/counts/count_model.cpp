@@ -12,8 +12,8 @@ constexpr double kMaxChoose = 1e60;         // and binomial coefficients kept as
 constexpr double kMaxLogBytes = 700.0;
 /// Of rows into a host that dropped packets, those of which it dropped many more, or fewer, than of others.
 constexpr double kDroppedUnevenly = 0.1;
-constexpr double kMostStrays = 0.5;  // of bursts of one size
-constexpr double kNoBurst = -1e4;    // nats: of a row whose host dropped all that it lost
+constexpr double kMaxStraysOfSize = 0.5;  // of bursts of one size
+constexpr double kNoBurst = -1e4;         // nats: of a row whose host dropped all that it lost
 /// Strays before any data: one observation in 2,000.
 constexpr double kPriorStrays = 0.5;
 constexpr double kPriorRows = 1000.0;
@@ -161,7 +161,7 @@ double CountModel::stray_of(std::uint32_t row) const {
   const bool is_mostly_dropped =
       problem_.excused[row] > 0 && problem_.excused[row] >= problem_.beyond_drops(row);
   if (is_mostly_dropped) return std::max(kDroppedUnevenly, learned_.stray);
-  return std::min(learned_.stray / size_odds_[row], kMostStrays);
+  return std::min(learned_.stray / size_odds_[row], kMaxStraysOfSize);
 }
 
 /// ln of the odds of a burst in a row against none, where nE of them are expected.
