@@ -57,9 +57,10 @@ void StandingWorker::add_window(std::optional<watch::Window> window) {
 void StandingWorker::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto began = os::steady_now();
+    const bool is_late = note_stall(began);  // before another plan begins: it is of this one's windows
     take_orders();
     if (assignment_) take_news(os::steady_now());
-    look_at_all(began);
+    if (look_at_all() || is_late) read_ = began;
     if (windows_) add_window(windows_->next(probing(), {read_, os::steady_now()}, dropped_of()));
     ++rounds_;
     const auto next = next_look(os::steady_now());
@@ -69,7 +70,14 @@ void StandingWorker::work(const std::stop_token& stop) {
 
 /// NICs that were not read to their end for longer than a rest and kStallAfter, for whatever reason, are a
 /// stall: probes of others waited for their echoes so long.
-void StandingWorker::look_at_all(Nanoseconds began) {
+bool StandingWorker::note_stall(Nanoseconds began) {
+  const bool is_late = began - read_ > kMaxRest + watch::kStallAfter;
+  if (is_late && windows_) windows_->stalled(read_, began);
+  return is_late;
+}
+
+/// Whether nothing more waits at any NIC.
+bool StandingWorker::look_at_all() {
   bool all_read = true;
   for (std::uint32_t i = 0; assignment_ && i < assignment_->nics.size(); ++i) {
     Nic* nic = nic_of(i);
@@ -79,9 +87,7 @@ void StandingWorker::look_at_all(Nanoseconds began) {
     send_due(i, *nic);
     send_trace(*nic);
   }
-  const bool is_late = began - read_ > kMaxRest + watch::kStallAfter;
-  if (is_late && windows_) windows_->stalled(read_, began);
-  if (is_late || all_read) read_ = began;
+  return all_read;
 }
 
 void StandingWorker::take_orders() {

@@ -49,7 +49,8 @@ class StandingWorker {
   void take_pairs(const packet::UdPairs& pairs);
   void take_news(Nanoseconds now);
   void open(std::uint32_t index, OpenedNic opened, Nanoseconds now);
-  void look_at_all(Nanoseconds began);
+  bool note_stall(Nanoseconds began);
+  bool look_at_all();
   bool receive(Nic& nic);
   void answer(Nic& nic, std::span<const datapath::Arrival> arrivals);
   void send_due(std::uint32_t index, Nic& nic);

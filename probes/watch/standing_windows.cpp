@@ -16,10 +16,11 @@ std::optional<Window> StandingWindows::next(const Nics& nics, LookTimes look, co
   for (const auto& [index, nic] : nics) alarmed_ |= nic->lost_in_a_row();
   if (reports_from_) {
     if (look.read < *reports_from_) return std::nullopt;
-    close(nics, at_hand, look.read, dropped);
+    auto window = close(nics, at_hand, look.read, dropped);
     for (const auto& [index, nic] : nics) nic->report_from_here();
     reports_from_.reset();
-    return std::nullopt;
+    // Of the time before, peers may not have had the plan; of a stall in it others' probes were late.
+    return window.stalled ? std::optional(std::move(window)) : std::nullopt;
   }
   if (waiting_) {
     if (look.read < waiting_->at + kAnswerWait) return std::nullopt;
@@ -37,8 +38,10 @@ std::optional<Window> StandingWindows::next(const Nics& nics, LookTimes look, co
 }
 
 std::optional<Window> StandingWindows::last(const Nics& nics, Nanoseconds read, const DroppedOf& dropped) {
-  if (reports_from_) return std::nullopt;
-  return close(nics, decided(nics, read), read, dropped);
+  auto ended = decided(nics, read);
+  if (stall_) ended.at = std::max(ended.at, stall_->until);
+  if (reports_from_ && !meets(stall_, ended.at)) return std::nullopt;
+  return close(nics, ended, read, dropped);
 }
 
 void StandingWindows::stalled(Nanoseconds from, Nanoseconds until) { extend(stall_, from, until); }

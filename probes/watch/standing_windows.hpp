@@ -39,7 +39,8 @@ class StandingWindows {
 
   /// The window that has ended, without boot and number. Often called: each time a thread looks at the NICs.
   std::optional<Window> next(const Nics& nics, LookTimes look, const DroppedOf& dropped);
-  /// What is decided of the window at hand, for nothing more is sent; absent: nothing was told of yet.
+  /// What is decided of the window at hand, for nothing more is sent, and a stall to its end; absent: nothing
+  /// was told of yet.
   std::optional<Window> last(const Nics& nics, Nanoseconds read, const DroppedOf& dropped);
   /// In this time the host did not let the agent run: the windows that have a part of it are stalled.
   void stalled(Nanoseconds from, Nanoseconds until);

@@ -392,6 +392,22 @@ TEST(StandingProberTest, WhatTheHostDroppedIsSaidAlsoWhereItsOwnProbesLostNothin
   EXPECT_EQ(bench.told.at(1).nics.at(0).dropped, 0u);
 }
 
+TEST(StandingProberTest, AStallBesideAChangeOfPlanIsToldByTheLastWindowOfTheOldOrTheFirstOfTheNew) {
+  fakes::StandingBench bench;
+  bench.windows.stalled(bench.wire.now() + 300ms, bench.wire.now() + 900ms);
+  bench.run_for(2100ms);
+  ASSERT_EQ(bench.told.size(), 1u) << "of the time in which peers may not have the plan yet";
+  EXPECT_TRUE(bench.told[0].stalled);
+  EXPECT_GT(bench.told[0].length, 1500ms);
+  const auto from = bench.wire.now();
+  bench.wire.let_pass(1s);
+  bench.windows.stalled(from, bench.wire.now());
+  const auto last = bench.windows.last({{0, &bench.nic}}, from, [](std::uint32_t) { return 0; });
+  ASSERT_TRUE(last);
+  EXPECT_TRUE(last->stalled);
+  EXPECT_GE(last->begin + last->length, bench.told[0].begin + bench.told[0].length + 1s) << "to its end";
+}
+
 TEST(StandingProberTest, ANicThatRefusesToSendStallsNoOtherOfItsHost) {
   fakes::StandingBench bench;
   bench.run_for(3s);
