@@ -22,10 +22,12 @@ constexpr std::size_t kMaxSampled = 1500;   // channels enough to learn a spread
 constexpr std::size_t kSharpestClass = 16;  // beyond it a sum's spread is below the grid's step
 /// Of channels, those that may be faulty and not yet known to be: one of them says nothing of the spread.
 constexpr double kUnseenFaults = 0.002;
-constexpr int kSweeps = 4;
-constexpr double kMaxStrays = 0.02;  // of all observations
-constexpr double kFirstGuess = 0.5;  // of the strays seen before any fault is named: some are faults
-constexpr double kEvenShape = 4.0;   // where all lose alike, by no more than a half of it
+constexpr int kMinSweeps = 4;
+constexpr int kMaxSweeps = 60;         // where half of the channels are faulty few paths tell of the others
+constexpr double kSettledMean = 0.02;  // a change by less, in one sweep
+constexpr double kMaxStrays = 0.02;    // of all observations
+constexpr double kFirstGuess = 0.5;    // of the strays seen before any fault is named: some are faults
+constexpr double kEvenShape = 4.0;     // where all lose alike, by no more than a half of it
 
 /// Events beyond chance (three standard deviations and three of grace) where `expected` are usual.
 bool gathers(double events, double expected) { return events > expected + 3 * std::sqrt(expected) + 3; }
@@ -294,7 +296,12 @@ void CountModel::learn_strays() {
 }
 
 void CountModel::learn_background(const std::vector<bool>& faulty) {
-  for (int sweep = 0; sweep < kSweeps; ++sweep) share_out(faulty);
+  double before = 0;
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
+    if (sweep >= kMinSweeps && std::abs(learned_.mean - before) < kSettledMean * before) break;
+    before = learned_.mean;
+    share_out(faulty);
+  }
   learn_sizes();
   learn_strays();
   learn_spread(faulty);

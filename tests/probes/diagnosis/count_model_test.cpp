@@ -63,6 +63,30 @@ TEST(CountModel, NoHazardOfAFaultGainsMoreThanItsBound) {
   }
 }
 
+/// A path in ten or so crosses no fault, and only these tell of the healthy channels; nothing is lost there.
+TEST(CountModel, LearnsTheUsualLossToItsEndWhereMostPathsCrossAFault) {
+  MadeUpRun run(1, {.leaves = 4, .spines = 4, .hosts_per_leaf = 2});
+  const std::vector<std::string> faults{"host1->leaf1",  "host3->leaf2",  "host6->leaf3",  "leaf1->host1",
+                                        "leaf2->host4",  "leaf4->host7",  "leaf1->spine1", "leaf2->spine3",
+                                        "leaf3->spine4", "leaf4->spine2", "spine1->leaf1", "spine3->leaf2",
+                                        "spine2->leaf3", "spine4->leaf4"};
+  for (const std::string& fault : faults) run.fault(fault).loss = 0.01;
+  run.probe(4000, 100);
+  const CountProblem problem = count_problem(run.fabric, run.seen, {});
+  CountModel model(problem, {});
+  std::vector<bool> faulty(2 * problem.suspects.size(), false);
+  for (std::uint32_t s = 0; s < model.suspects(); ++s)
+    for (const std::string& fault : faults)
+      if (std::ranges::equal(problem.suspects[s].channels, std::vector{run.channel(fault)}) &&
+          problem.suspects[s].is_channel())
+        faulty[s] = true, model.set_hazard(s, -std::log1p(-0.01));
+  model.learn_background(faulty);
+  const double mean = model.learned().mean;
+  EXPECT_LT(mean, 1e-5);
+  model.learn_background(faulty);
+  EXPECT_NEAR(model.learned().mean, mean, 0.3 * mean);
+}
+
 /// What no hazards reach is held against many turns.
 TEST(LikeliestHazards, LieBetweenWhatIsReachedAndWhatNoneReach) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
