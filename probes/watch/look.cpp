@@ -37,12 +37,6 @@ void for_each_lost_of(const std::vector<std::uint32_t>& rows, const ScaleSums& s
   }
 }
 
-/// A row that lost: since when, and who answers it.
-struct Began {
-  Nanoseconds at;
-  NodeId peer;
-};
-
 /// A row that passed what it was asked, and then nothing more: what came through before it died says nothing
 /// of now, and would make a dead channel of one that loses some.
 bool died(std::uint64_t known, const RowLosses& losses) {
@@ -289,18 +283,16 @@ double Looker::share_of(const ScaleSums& sums, const Left& left, const LookFindi
   return static_cast<double>(gone) / static_cast<double>(std::max<std::uint64_t>(sent, 1));
 }
 
-bool Looker::is_at_host(const IncidentPlace& place) const {
-  return std::ranges::any_of(all_channels(place), [this](ChannelId channel) {
-    return fabric_->is_host(fabric_->source_node(channel)) || fabric_->is_host(fabric_->target_node(channel));
-  });
-}
-
 /// Whether a finding passes nothing, and whether a host at its end lived on when the losses began: if it did
 /// not, it may be the host that is down, and its cable is not named yet. `places`: by row, how many findings
 /// it may cross; one of several may have lost it at another.
 void Looker::judge(const ScaleSums& sums, const Left& left, const LookContext& context,
                    const std::vector<std::uint16_t>& places, LookFinding& finding) const {
   if (finding.cause != Cause::loss && finding.cause != Cause::down) return;
+  struct Began {
+    Nanoseconds at;
+    NodeId peer;  // who answers the row
+  };
   std::vector<Began> began, its_own;
   for_each_lost_of(rows_over(finding.place), sums, [&](std::uint32_t row, const RowLosses& lost) {
     (places[row] > 1 ? began : its_own).push_back({lost.first, fabric_->port(plan_->stream(row).peer).node});
@@ -313,12 +305,11 @@ void Looker::judge(const ScaleSums& sums, const Left& left, const LookContext& c
   const auto third = began.begin() + std::min<std::ptrdiff_t>(2, std::ssize(began) - 1);
   std::ranges::nth_element(began, third, {}, &Began::at);
   finding.since = third->at;
-  if (!is_at_host(finding.place)) return;
   // Who answers a row may say yet that it did not run when that began to be lost: of a quarter of the rows,
   // or of three, that must be past.
   const auto is_told = [&](const Began& row) { return context.told_until[row.peer.value()] > row.at; };
-  if (std::ranges::count_if(began, is_told) > third - began.begin() &&
-      std::ranges::count_if(began, is_told) > std::ssize(began) / 4)
+  const auto told = std::ranges::count_if(began, is_told);
+  if (!is_at_host(*fabric_, finding.place) || told > std::max(third - began.begin(), std::ssize(began) / 4))
     return;
   finding.sure = false;
   finding.early |= std::ranges::any_of(began, [&](const Began& row) {

@@ -91,7 +91,6 @@ class Looker {
   bool passes_nothing(const ScaleSums& sums, const Left& left, const LookFinding& finding) const;
   double share_of(const ScaleSums& sums, const Left& left, const LookFinding& finding,
                   const std::vector<LookFinding>& all) const;
-  bool is_at_host(const IncidentPlace& place) const;
   void judge(const ScaleSums& sums, const Left& left, const LookContext& context,
              const std::vector<std::uint16_t>& places, LookFinding& finding) const;
   void settle_on_cable(LookFinding& finding) const;

@@ -100,6 +100,12 @@ std::vector<ChannelId> all_channels(const IncidentPlace& place) {
   return all;
 }
 
+bool is_at_host(const Fabric& fabric, const IncidentPlace& place) {
+  return std::ranges::any_of(all_channels(place), [&](ChannelId channel) {
+    return fabric.is_host(fabric.source_node(channel)) || fabric.is_host(fabric.target_node(channel));
+  });
+}
+
 bool overlaps(const std::vector<ChannelId>& a, const std::vector<ChannelId>& b) {
   return std::ranges::any_of(a, [&](ChannelId one) {
     return std::ranges::any_of(

@@ -40,6 +40,8 @@ std::vector<LookFinding> findings_of(const Diagnosis& diagnosis);
 
 /// The channels that a place names, of alternatives too; none of its nodes.
 std::vector<ChannelId> all_channels(const IncidentPlace& place);
+/// One of these channels is of a host's cable.
+bool is_at_host(const Fabric& fabric, const IncidentPlace& place);
 /// Some of both are of one cable.
 bool overlaps(const std::vector<ChannelId>& a, const std::vector<ChannelId>& b);
 /// Whatever the order of their alternatives: the order of alternatives is that of their likelihood, which

@@ -36,7 +36,7 @@ constexpr double kDrift = 2e-4;  // of two steady clocks; crystals are within 1e
 /// on a host that is busy (its thread for the bus looks each 50 ms).
 constexpr Nanoseconds kTimesDiffer = std::chrono::milliseconds(200);
 /// A window that is not stalled is no longer.
-constexpr Nanoseconds kLongestWindow = std::chrono::milliseconds(1150);
+constexpr Nanoseconds kMaxWindowTime = std::chrono::milliseconds(1150);
 constexpr std::size_t kStalls = 64;  // of a NIC that are remembered for windows that come later
 
 double in_seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -259,7 +259,7 @@ void PathSums::note_stall(const NicStall& stall) {
     stalls.push_back(stall);
   if (stalls.size() > kStalls) stalls.erase(stalls.begin());
   for (Bucket& bucket : buckets_)
-    if (bucket.end() > stall.from && bucket.from < stall.until + kLongestWindow)
+    if (bucket.end() > stall.from && bucket.from < stall.until + kMaxWindowTime)
       for (const std::uint32_t row : rows_to(stall.nic)) pass_over(row, bucket);
 }
 

@@ -229,8 +229,13 @@ TEST(Watchers, AFaultIsOneIncidentInEventsMetricsWebhookAndPageAMutedOneAlertsNo
               HasSubstr("leaf1--spine1 (from leaf1)"));
   ASSERT_EQ(cluster.weft({"lab", "heal", "--name", cluster.lab}).status, 0);
   EXPECT_TRUE(comes_true_within(90s, [&] { return receiver.posted().back()["change"] == "closed"; }));
+  // What a busy machine delays may be suspected for a while, too.
   const auto story = StandingCluster::story_of({&watch});
-  EXPECT_THAT(story, SizeIs(2)) << "the muted one, and this";
+  const auto has_opened = [](const auto& incident) {
+    return std::ranges::count(incident.second, "opened", [](const Json& event) { return event["change"]; }) >
+           0;
+  };
+  EXPECT_EQ(std::ranges::count_if(story, has_opened), 2) << "the muted one, and this";
   EXPECT_GT(watch.events().size(), before);
   watch.command().signal(SIGTERM);
   EXPECT_EQ(watch.command().wait(10s).status, 0);
