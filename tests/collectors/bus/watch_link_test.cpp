@@ -98,8 +98,10 @@ TEST(WatchLink, CarriesCountersOfEachHostAndOneThatTellsTooMuchTakesNoPlaceOfOth
   hear("host2.cluster");
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told.front().host, "host1");
-  EXPECT_EQ(told.back().host, "host2.cluster");
-  EXPECT_EQ(told.back().text, "{}");
+  // The rest of what host1 told may come behind it.
+  const auto of_other = std::ranges::find(told, "host2.cluster", &watch::AgentWord::host);
+  ASSERT_NE(of_other, told.end());
+  EXPECT_EQ(of_other->text, "{}");
   EXPECT_TRUE(link.feed->words().empty()) << "they are no words";
 }
 
