@@ -27,7 +27,7 @@ std::vector<Json> opened(const LabWithWatch& lab) {
 
 TEST(StalledAgent, OpensNoIncidentAndHidesNoLossyCableOfAnotherHost) {
   LabWithWatch lab(kFabric);
-  ASSERT_TRUE(lab.becomes_healthy(true, 40s));
+  ASSERT_TRUE(lab.becomes_healthy(true, 120s));
   const auto agent = child_with_word(lab.watch().pid(), "host2");
   ASSERT_TRUE(agent);
   std::mt19937 random(11);

@@ -24,7 +24,7 @@ constexpr const char* kFabric =
 
 TEST_F(InfinibandLabTest, AWatchOpensOneIncidentForALossAndClosesItWhenCleanProbesCrossedAgain) {
   LabWithWatch lab(kFabric);
-  ASSERT_TRUE(lab.becomes_healthy(true, 60s)) << lab.watch().errors_so_far();
+  ASSERT_TRUE(lab.becomes_healthy(true, 120s)) << lab.watch().errors_so_far();
   EXPECT_THAT(lab.events(), IsEmpty());
   EXPECT_THAT(lab.watch().errors_so_far(),
               HasSubstr("from 6 NICs; 0 channels are crossed by none, 0 by few"));

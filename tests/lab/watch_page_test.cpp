@@ -102,7 +102,7 @@ TEST(WatchPage, ADegradingPortHasTheDaysThatAreLeftAndChangesNoVerdict) {
   EXPECT_GT(port.at("days"), 0.5) << port;
   EXPECT_LT(port.at("days"), 10) << port;
   EXPECT_EQ(port.at("source"), "script");
-  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 60s));
+  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 120s));
   if (!Browser::is_there()) return;
   auto browser = Browser::start();
   ASSERT_TRUE(browser) << browser.error().message;
@@ -115,7 +115,7 @@ TEST(WatchPage, ADegradingPortHasTheDaysThatAreLeftAndChangesNoVerdict) {
 TEST(WatchPage, AFaultIsSeenThereOpenedByAClickAndFoundAgainByTheSlider) {
   if (!Browser::is_there()) GTEST_SKIP() << "chromium and chromium-driver are not installed";
   WatchedByPage lab([](const LabUser&) { return std::vector<std::string>{"--close-after", "4s"}; });
-  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 60s));
+  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 120s));
   auto started = Browser::start();
   ASSERT_TRUE(started) << started.error().message;
   Browser& page = **started;
@@ -157,7 +157,7 @@ TEST(WatchPage, AFaultIsSeenThereOpenedByAClickAndFoundAgainByTheSlider) {
 TEST(WatchPage, AMuteThatIsTypedThereAlertsNobodyUntilItIsEndedThere) {
   if (!Browser::is_there()) GTEST_SKIP() << "chromium and chromium-driver are not installed";
   WatchedByPage lab;
-  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 60s));
+  ASSERT_TRUE(lab.comes([&] { return lab.get("state").value("verdict", "") == "healthy"; }, 120s));
   const auto link = lab.get("links/leaf1--spine1");
   EXPECT_FALSE(link.at("paths").empty()) << link;
   EXPECT_GT(link.at("paths").at(0).at("sent"), 0) << link;

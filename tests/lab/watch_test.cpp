@@ -61,7 +61,7 @@ TEST(Watch, OpensOneIncidentForAFaultAndClosesItWhenCleanProbesCrossedAgain) {
 
 TEST(Watch, ASpineAllOfWhoseCablesAreDownIsNeverHealthyAgainThoughRoutesLeaveIt) {
   WatchedLab lab;
-  ASSERT_TRUE(lab.becomes_healthy(true, 40s));
+  ASSERT_TRUE(lab.becomes_healthy(true, 120s));
   for (const char* leaf : {"leaf1", "leaf2", "leaf3"})
     lab.user.fault(std::string(leaf) + "--spine1", {"--down"});
   // Where routes leave so fast that nothing is lost, the next mapping tells: a minute. Before that a busy
@@ -100,7 +100,7 @@ void move_routes(const WatchedLab& lab, const std::string& leaf) {
 
 TEST(Watch, RoutesThatMoveWithoutALossAreSeenBetweenMappings) {
   WatchedLab lab;
-  ASSERT_TRUE(lab.becomes_healthy(true, 40s));
+  ASSERT_TRUE(lab.becomes_healthy(true, 120s));
   const auto mapped = [&] {
     const auto said = lab.watch().errors_so_far();
     int plans = 0;
