@@ -6,7 +6,7 @@ namespace weft::watch {
 namespace {
 
 constexpr std::size_t kMinute = 60;
-constexpr std::uint64_t kMaxExcused = 100'000;  // probes of a row and second: what all rows add fits
+constexpr std::uint64_t kMaxExcused = 10'000;  // probes of a row and second: what all rows add fits
 
 void add_to(std::vector<ChannelCounts>& sums, const std::vector<ChannelCounts>& more) {
   for (std::size_t c = 0; c < sums.size(); ++c)

@@ -16,8 +16,8 @@ struct ChannelCounts {
   std::uint32_t sent = 0;
   std::uint32_t lost = 0;
   std::uint32_t excused = 0;  // crossed it, and a host's stall hides what became of them: not among the sent
-  /// Too much is hidden to vouch for it: who says that he was stalled whenever he lost something would else
-  /// be healthy.
+  /// More than a fifth is hidden, too much to vouch for it: the cable of a host that tells of a stall
+  /// whenever it loses something would be healthy.
   bool is_hidden() const { return excused > (sent + std::uint64_t{excused}) / 5; }
   /// What came through, all of its path: no other probe says anything good of the channel.
   std::uint32_t passed() const { return sent - std::min(sent, lost); }

@@ -26,8 +26,8 @@ struct LookFinding {
   /// It may be opened: confident enough, not told by one host alone, not about a host that may be down.
   bool sure = false;
   bool held = false;  // not sure because routes moved before it began
-  /// Not sure because a host at its end has yet to tell of that time, and will: it may say that it was
-  /// stalled.
+  /// Not sure because hosts that answer what it lost have yet to tell of that time, and are not silent: they
+  /// may say that they were stalled.
   bool early = false;
 };
 

@@ -1,9 +1,9 @@
 // PathSums: the windows of all agents under one plan, as sums over its rows (streams) in time buckets. How
-// many probes of a row were sent follows from ranges of schedule numbers; kept beside them is only what was
-// lost, by way. Buckets grow as they age, so that the last two seconds and the last day are both sums of a
-// few of them. What an agent says is not trusted: windows that cannot be are refused, all that is kept is
-// bounded, its clock only orders its own windows. Pure; not thread-safe. Times are of the watcher's steady
-// clock. The plan must outlive it.
+// many probes of a row were sent follows from ranges of schedule numbers; kept beside them is what was
+// lost, by way, and what says nothing, for it went to a NIC in a stall. Buckets grow as they age, so that the
+// last two seconds and the last day are both sums of a few of them. What an agent says is not trusted:
+// windows that cannot be are refused, all that is kept is bounded, its clock only orders its own windows.
+// Pure; not thread-safe. Times are of the watcher's steady clock. The plan must outlive it.
 #pragma once
 
 #include <cstdint>
