@@ -7,7 +7,6 @@
 #include <cmath>
 #include <deque>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 
 #include "cli/commands.hpp"
@@ -273,8 +272,6 @@ TEST(Compare, TimesThatCannotBeReadAreRefusedAndThoseThatLackAreSaid) {
   EXPECT_THAT(runs.compared({"--times", few.path()}).err, HasSubstr("none of these runs"));
   EXPECT_THAT(runs.compared({"--times", short_one.path()}).out, HasSubstr("of 1 run nobody says"));
 }
-
-std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex("\n +"), " "); }
 
 /// The database of a watch whose only agent told a temperature each two hours of these days.
 struct WarmedWatch {

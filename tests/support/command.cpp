@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+
 namespace weft {
 
 Outcome call(int (*command)(const cli::Arguments&), const cli::Arguments& words) {
@@ -10,5 +12,7 @@ Outcome call(int (*command)(const cli::Arguments&), const cli::Arguments& words)
   const int status = command(words);
   return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
 }
+
+std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex("\n +"), " "); }
 
 }  // namespace weft
