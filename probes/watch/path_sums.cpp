@@ -211,6 +211,9 @@ void PathSums::age() {
     aged.push_back(std::move(bucket));
   }
   buckets_ = std::move(aged);
+  for (auto& [nic, stalls] : stalls_)
+    std::erase_if(stalls, [this](const NicStall& stall) { return stall.until < now_ - kMaxLag; });
+  std::erase_if(stalls_, [](const auto& of_nic) { return of_nic.second.empty(); });
 }
 
 void PathSums::settle(std::uint32_t row, LostWay way) {

@@ -2,10 +2,10 @@
 // next process it connects queue pairs that write data, the one before is answered with credits. Each byte
 // that comes is compared. It prints a line: messages that came, those that were wrong, completions with an
 // error.
-//   ring_client DEVICE GID_INDEX LISTEN_PORT NEXT_HOST NEXT_PORT QPS MESSAGES BYTES PAUSE_US [lockstep]
+//   ring_client DEVICE GID_INDEX LISTEN_PORT NEXT_HOST NEXT_PORT QPS MESSAGES BYTES PAUSE_US [lockstep] [TIMEOUT]
 // With 0 messages it goes on until SIGTERM, then tells the next process how many it sent and waits for its
 // own. In lockstep a message is sent once those before it have come on all queue pairs, as steps of an
-// all-reduce are: where one waits, all do.
+// all-reduce are: where one waits, all do. A lost packet is sent again after 4.096 us * 2^TIMEOUT (19).
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -100,6 +100,7 @@ struct Options {
   std::size_t words = 0;       // of a message, 8 bytes each
   std::chrono::microseconds pause{0};
   bool lockstep = false;
+  std::uint8_t timeout = 19;  // 17 s until it gives up: a link's failure is seen and routed around by then
 };
 
 std::size_t stride(const Options& options) { return kDepth * options.words + 1; }
@@ -156,9 +157,7 @@ void connect_qp(Verbs& verbs, ibv_qp* qp, const End& peer, const Options& option
     die("RTR", error);
   to = {};
   to.qp_state = IBV_QPS_RTS;
-  // 17 s until it gives up: a link's failure is seen and routed around by then. NCCL's own 34 s, of tries
-  // that take twice as long, would make each lost last packet wait as long.
-  to.timeout = 19;
+  to.timeout = options.timeout;  // NCCL's own is 20: 34 s, and each lost last packet waits twice as long
   to.retry_cnt = 7;
   to.rnr_retry = 7;
   to.max_rd_atomic = 1;
@@ -308,11 +307,15 @@ Outcome circulate(Side& to, Side& from, int next, int before, const Options& opt
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 10 && argc != 11) return 64;
+  if (argc < 10 || argc > 12) return 64;
   const auto number = [&](int i) { return std::strtoul(argv[i], nullptr, 10); };
-  const Options options{argv[1],   static_cast<int>(number(2)),  number(6),
-                        number(7), std::max(1ul, number(8) / 8), std::chrono::microseconds(number(9)),
-                        argc == 11};
+  Options options{argv[1], static_cast<int>(number(2)),  number(6),
+                  number(7), std::max(1ul, number(8) / 8), std::chrono::microseconds(number(9))};
+  for (int i = 10; i < argc; ++i)
+    if (std::strcmp(argv[i], "lockstep") == 0)
+      options.lockstep = true;
+    else
+      options.timeout = static_cast<std::uint8_t>(number(i));
   std::signal(SIGTERM, [](int) { told_to_end = true; });
   Verbs verbs;
   int count = 0;

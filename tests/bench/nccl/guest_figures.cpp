@@ -59,14 +59,17 @@ class Guests {
     server.get();
     return client;
   }
-  /// Four processes, each with `qps` to the next; of 0 messages until end().
-  std::vector<std::future<Answer>> ring(std::uint32_t qps, int messages, int bytes, int pause_us) const {
+  /// Four processes, each with `qps` to the next; of 0 messages until end(). What is lost is sent again after
+  /// 4.096 us * 2^`timeout`.
+  std::vector<std::future<Answer>> ring(std::uint32_t qps, int messages, int bytes, int pause_us,
+                                        int timeout = 19) const {
     std::vector<std::future<Answer>> processes;
     for (std::size_t i = 0; i < kHosts.size(); ++i) {
       auto words = kWithWeft;
       words.insert(words.end(), {"ring_client", "rxe_p1", "1", "7000",
                                  to_string(address(kHosts[(i + 1) % 4])), "7000", std::to_string(qps),
-                                 std::to_string(messages), std::to_string(bytes), std::to_string(pause_us)});
+                                 std::to_string(messages), std::to_string(bytes), std::to_string(pause_us),
+                                 std::to_string(timeout)});
       processes.push_back(
           std::async(std::launch::async, [this, i, words] { return rig_.in(kHosts[i], words, kMaxJob); }));
     }
@@ -249,8 +252,9 @@ std::map<std::string, std::vector<PathLabel>> labels_by_next_hop(const Guests& g
 }
 
 /// A link of host1's leaf loses packets under the ring; from the new list's being there (the diagnosis) until
-/// each queue pair has a label of another path.
-void rebalanced(const Guests& guests, Figures& figures) {
+/// each queue pair has a label of another path. The least that is possible is the time-out of what was lost
+/// last: until it is sent again its queue pair cannot rest.
+std::vector<double> rebalanced(const Guests& guests, int timeout) {
   constexpr int kTurns = 5;
   std::vector<double> took;
   for (int turn = 0; turn < kTurns; ++turn) {
@@ -258,7 +262,7 @@ void rebalanced(const Guests& guests, Figures& figures) {
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 51'000), "/tmp/b");
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 50'000));
     }
-    auto ring = guests.ring(kRing, 0, 4096, 2000);
+    auto ring = guests.ring(kRing, 0, 4096, 2000, timeout);
     std::this_thread::sleep_for(seconds(5));
     guests.rig().weft({"lab", "fault", "leaf1--spine2", "--name", guests.rig().name(), "--loss", "2"});
     std::vector<std::future<Answer>> timers;
@@ -275,8 +279,14 @@ void rebalanced(const Guests& guests, Figures& figures) {
     took.push_back(last / 1e3);
     guests.forget();
   }
-  figures.add("rebalanced_s", median(took), "at most 1");
-  figures.add("rebalanced_s_worst", *std::ranges::max_element(took));
+  return took;
+}
+void rebalanced(const Guests& guests, Figures& figures) {
+  for (const auto& [timeout, name] : {std::pair(19, "rebalanced_s"), {16, "rebalanced_s_timeout_16"}}) {
+    const auto took = rebalanced(guests, timeout);
+    figures.add(name, median(took), "at most 1");
+    figures.add(fmt::format("{}_worst", name), std::ranges::max(took));
+  }
 }
 
 /// Two flows of one leaf over two spines: both on one, then one on each. The fluid model says twice as much.
@@ -295,7 +305,8 @@ void gain(Figures& figures) {
     of_two.labels = {second};
     put_labels(guests.rig(), "host1", {1, {of_one}});
     put_labels(guests.rig(), "host2", {1, {of_two}});
-    const std::vector<std::string> words{"-s", "1024", "-t", "4", "-D", "8", "-u", "18"};
+    // The two begin up to two seconds apart, and who is alone has the link alone: long enough to matter little.
+    const std::vector<std::string> words{"-s", "1024", "-t", "4", "-D", "40", "-u", "18"};
     auto other =
         std::async(std::launch::async, [&] { return guests.write_bw("host2", "host4", words, true); });
     const Answer mine = guests.write_bw("host1", "host3", words, true);
