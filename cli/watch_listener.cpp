@@ -66,7 +66,7 @@ struct Targets {
   std::optional<store::WatchStore> store;
   std::unique_ptr<webhook::Webhook> webhook;
   std::unique_ptr<CounterWatch> counters;
-  std::unique_ptr<WatchPage> page;  // it looks at the counters
+  std::unique_ptr<WatchPage> page;  // it looks at the counters and the webhook
 };
 
 class Outputs : public WatchOutputs {
@@ -78,12 +78,20 @@ class Outputs : public WatchOutputs {
     if (to_.page) to_.page->share(values);
   }
   void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) override {
-    if (to_.store) store_trouble_.note(to_.store->apply({&stored, 1}));
-    if (followed) return;  // told by the watcher that wrote it
-    const auto report = files::report_of(fabric_, event);
-    stdout_.add(to_.json ? stored.text + "\n" : report::event_lines(fabric_, event, terminal_columns()));
-    if (to_.events) to_.events->add(stored.text + '\n');
-    if (to_.webhook) to_.webhook->report(report);
+    tell(files::report_of(fabric_, event), stored, followed,
+         [&] { return report::event_lines(fabric_, event, terminal_columns()); });
+  }
+  void on_event_elsewhere(const files::EventReport& event, const watch::StoredEvent& stored,
+                          bool followed) override {
+    tell(event, stored, followed, [&] {
+      return fmt::format("incident {} at {} is over: the fabric file no longer has this place\n",
+                         event.incident.id.value(), outside_text(files::place_text(event.incident)));
+    });
+  }
+  std::uint64_t last_incident() override {
+    const auto last = to_.store ? to_.store->last_incident() : Result<std::uint64_t>(0);
+    store_trouble_.note(last);
+    return last.value_or(0);
   }
   void on_counters(counters::HostPorts own, std::string text) override {
     to_.counters->take(std::move(own), std::move(text));
@@ -94,12 +102,14 @@ class Outputs : public WatchOutputs {
   void on_state(const watch::WatchState& state) override {
     service_.status(status_line(state));
     flush();
+    note_webhook();
     if (to_.store) keep(state);
     if (to_.page) to_.page->set(state);
     if (to_.metrics && states_++ % kStatesPerMetricsFile == 0)
-      metrics_trouble_.note(files::write_text_file(
-          *to_.metrics,
-          metrics::metrics_text(fabric_, state) + counter_metrics() + ledger_metrics(to_.ledger, fabric_)));
+      metrics_trouble_.note(
+          files::write_text_file(*to_.metrics, metrics::metrics_text(fabric_, state) + counter_metrics() +
+                                                   webhook_metrics(to_.webhook.get(), fabric_) +
+                                                   ledger_metrics(to_.ledger, fabric_)));
   }
   void on_note(std::string_view text) override {
     print_stderr("weft: {}\n", text);
@@ -118,6 +128,22 @@ class Outputs : public WatchOutputs {
   }
 
  private:
+  template <class Text>
+  void tell(const files::EventReport& event, const watch::StoredEvent& stored, bool followed, Text text) {
+    if (to_.store) store_trouble_.note(to_.store->apply({&stored, 1}));
+    // Who wrote it has told it.
+    if (followed && to_.webhook) to_.webhook->was_reported(event);
+    if (followed) return;
+    stdout_.add(to_.json ? stored.text + "\n" : text());
+    if (to_.events) to_.events->add(stored.text + '\n');
+    if (to_.webhook) to_.webhook->report(event);
+  }
+  void note_webhook() {
+    if (!to_.webhook) return;
+    const auto counts = to_.webhook->counts();
+    webhook_trouble_.note(counts.last_trouble.empty() ? Result<void>()
+                                                      : fail(ErrorKind::absent, "{}", counts.last_trouble));
+  }
   static std::string status_line(const watch::WatchState& state) {
     if (!state.active) return fmt::format("{}: standing by", state.fabric);
     return fmt::format("{}: {}, incidents: {}", state.fabric, to_string(state.verdict),
@@ -139,7 +165,7 @@ class Outputs : public WatchOutputs {
   os::ServiceNotifier& service_;
   LineTarget stdout_{webhook::WaitingLines(webhook::descriptor_sink(STDOUT_FILENO)), Trouble("stdout")};
   Trouble store_trouble_{"--state: events"}, history_trouble_{"--state: history"};
-  Trouble metrics_trouble_{"--metrics-file"};
+  Trouble metrics_trouble_{"--metrics-file"}, webhook_trouble_{"--webhook"};
   std::uint64_t states_ = 0;
 };
 
@@ -235,7 +261,7 @@ Result<std::unique_ptr<WatchOutputs>> make_watch_outputs(const po::variables_map
   WEFT_TRY(to.webhook, make_webhook(values, home));
   const std::filesystem::path database = directory ? *directory / kWatchDatabase : "";
   WEFT_TRY(to.counters, start_counters(values, fabric, counters, database, home));
-  WEFT_TRY(to.page, start_page(values, fabric, database, to.counters.get(), home));
+  WEFT_TRY(to.page, start_page(values, fabric, database, to.counters.get(), to.webhook.get(), home));
   return std::make_unique<Outputs>(fabric, std::move(to), service);
 }
 

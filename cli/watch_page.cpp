@@ -24,6 +24,7 @@ struct PageWishes {
   std::optional<std::string> token;
   std::filesystem::path database;
   const web::WarningSource* warnings = nullptr;
+  const webhook::Webhook* webhook = nullptr;
   std::optional<std::string> blacklist, ledger;
   std::vector<std::shared_ptr<web::Elsewhere>> elsewhere;
 };
@@ -42,9 +43,12 @@ class ServedPage final : public WatchPage {
       history_.emplace(std::move(opened.database), fabric_);
     }
     if (wishes.blacklist) blacklist_.emplace(*wishes.blacklist, fabric_);
-    const auto metrics = [this, ledger = wishes.ledger, warnings = wishes.warnings](bool all) {
+    const auto metrics = [this, ledger = wishes.ledger, warnings = wishes.warnings,
+                          webhook = wishes.webhook](bool all) {
       const auto state = latest_.view().state;
-      return (state ? metrics::metrics_text(fabric_, *state, {.all_channels = all}) : std::string()) +
+      return (state ? metrics::metrics_text(fabric_, *state, {.all_channels = all})
+                    : metrics::standby_metrics_text(fabric_)) +
+             webhook_metrics(webhook, fabric_) +
              (warnings != nullptr ? metrics::metrics_text(fabric_, warnings->warnings()) : std::string()) +
              ledger_metrics(ledger, fabric_);
     };
@@ -129,6 +133,13 @@ std::string ledger_metrics(const std::optional<std::string>& file, const Fabric&
   return ledger ? metrics::metrics_text(*ledger, std::nullopt) : std::string();
 }
 
+std::string webhook_metrics(const webhook::Webhook* webhook, const Fabric& fabric) {
+  if (webhook == nullptr) return {};
+  const auto counts = webhook->counts();
+  return metrics::metrics_text(
+      fabric, metrics::WebhookFigures{counts.sent, counts.waiting, counts.dropped, counts.refused});
+}
+
 void add_page_options(po::options_description& options) {
   options.add_options()("page", po::value<std::string>()->value_name("ADDRESS[:PORT]"),
                         "serve the live page and /metrics there, as 127.0.0.1:8420 (default: nowhere)")(
@@ -144,7 +155,8 @@ void add_page_options(po::options_description& options) {
 
 Result<std::unique_ptr<WatchPage>> start_page(const po::variables_map& values, const Fabric& fabric,
                                               const std::filesystem::path& database,
-                                              const web::WarningSource* warnings, const HomeNetwork& home) {
+                                              const web::WarningSource* warnings,
+                                              const webhook::Webhook* webhook, const HomeNetwork& home) {
   const auto given = text_option(values, "page");
   for (const char* option : {"page-token", "page-also", "blacklist"})
     if (!given && values.count(option))
@@ -155,6 +167,7 @@ Result<std::unique_ptr<WatchPage>> start_page(const po::variables_map& values, c
   WEFT_TRY(auto wishes, read_wishes(values, *given, fabric));
   wishes.database = database;
   wishes.warnings = warnings;
+  wishes.webhook = webhook;
   auto page = std::make_unique<ServedPage>(fabric);
   WEFT_TRY_VOID(page->serve(std::move(wishes)));
   return page;

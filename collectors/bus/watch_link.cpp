@@ -129,11 +129,14 @@ class Events : public watch::EventLog {
   explicit Events(Share shared) : shared_(std::move(shared)) {}
 
   Result<std::uint64_t> append(std::uint64_t incident, std::uint64_t last, std::string_view text) override {
-    WEFT_TRY(const auto ack, publish_expecting(shared_->connection, kEventStream,
-                                               session::watch_subject(session::kEvents, shared_->fabric,
-                                                                      std::to_string(incident)),
-                                               last, fmt::format("{}:{}", self_, ++writes_), text, kRequest));
+    WEFT_TRY(const auto ack, publish_expecting(shared_->connection, kEventStream, subject_of(incident), last,
+                                               fmt::format("{}:{}", self_, ++writes_), text, kRequest));
     return ack.sequence;
+  }
+  Result<std::optional<watch::StoredEvent>> last_of(std::uint64_t incident) override {
+    WEFT_TRY(auto last, last_message(shared_->connection, kEventStream, subject_of(incident), kRequest));
+    if (!last) return std::optional<watch::StoredEvent>();
+    return watch::StoredEvent{incident, last->sequence, std::move(last->bytes)};
   }
   Result<std::vector<watch::StoredEvent>> read_behind(std::uint64_t sequence, std::size_t most) override {
     if (most == 0) return std::vector<watch::StoredEvent>();
@@ -153,6 +156,10 @@ class Events : public watch::EventLog {
   }
 
  private:
+  std::string subject_of(std::uint64_t incident) const {
+    return session::watch_subject(session::kEvents, shared_->fabric, std::to_string(incident));
+  }
+
   Share shared_;
   const std::string self_ = random_id();
   std::uint64_t writes_ = 0;

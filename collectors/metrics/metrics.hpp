@@ -24,7 +24,18 @@ inline constexpr std::size_t kMaxIncidents = 500;
 
 std::string metrics_text(const Fabric& fabric, const watch::WatchState& state,
                          const MetricsOptions& options = {});
+/// Of one that stands by since its start, or has not begun: its state is told by the active one.
+std::string standby_metrics_text(const Fabric& fabric);
 std::string metrics_text(const files::DiagnosisDocument& document);
+
+/// What became of the events that were to be posted.
+struct WebhookFigures {
+  std::uint64_t sent = 0;
+  std::uint64_t waiting = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t refused = 0;
+};
+std::string metrics_text(const Fabric& fabric, const WebhookFigures& webhook);
 
 /// What counters of ports say beside.
 std::string metrics_text(const Fabric& fabric, const PortWarnings& warnings);

@@ -77,13 +77,17 @@ ChannelGroups grouped(const Fabric& fabric, const std::vector<watch::ChannelStat
   return groups;
 }
 
+void put_active(Families& all, bool active) {
+  all.gauge("weft_watch_active", "1: this watcher holds the lease and writes; 0: it stands by.")
+      .add(active ? 1 : 0);
+}
+
 void put_watcher(Families& all, const WatchState& state) {
   auto verdicts =
       all.gauge("weft_fabric_verdict", "Verdict of the fabric as a whole: 1 for the one that holds.");
   for (const Verdict verdict : kVerdicts)
     verdicts.add(verdict == state.verdict ? 1 : 0, {{"verdict", std::string(to_string(verdict))}});
-  all.gauge("weft_watch_active", "1: this watcher holds the lease and writes; 0: it stands by.")
-      .add(state.active ? 1 : 0);
+  put_active(all, state.active);
   all.gauge("weft_watch_state_timestamp_seconds", "When this was so, by the watcher's wall clock.")
       .add(seconds(state.at));
   all.gauge("weft_watch_plan_version", "Version of the plan that agents work.").add(state.plan.value());
@@ -253,6 +257,24 @@ std::string metrics_text(const Fabric& fabric, const WatchState& state, const Me
   put_incidents(all, fabric, state);
   put_groups(all, grouped(fabric, state.channels));
   put_channels(all, fabric, state, options);
+  return std::move(all).text();
+}
+
+std::string standby_metrics_text(const Fabric& fabric) {
+  Families all(fabric.name());
+  put_active(all, false);
+  return std::move(all).text();
+}
+
+std::string metrics_text(const Fabric& fabric, const WebhookFigures& webhook) {
+  Families all(fabric.name());
+  all.counter("weft_webhook_sent_events_total", "Events that the receiver took.").add(number(webhook.sent));
+  all.gauge("weft_webhook_waiting_events", "Events that are still to be posted.")
+      .add(number(webhook.waiting));
+  all.counter("weft_webhook_dropped_events_total", "Events given up: too many waited, or all tries failed.")
+      .add(number(webhook.dropped));
+  all.counter("weft_webhook_refused_events_total", "Events that the receiver refused (status 3xx, 4xx).")
+      .add(number(webhook.refused));
   return std::move(all).text();
 }
 

@@ -62,6 +62,28 @@ Result<bool> apply(Database& database, const watch::StoredEvent& stored) {
   return true;
 }
 
+/// It has a sequence that was read already: whether it is of a stream that was made anew. Of an event that is
+/// forgotten the time tells: nothing here is younger than what was read last.
+Result<bool> is_of_a_new_stream(Database& database, const watch::StoredEvent& event) {
+  std::optional<std::string> known;
+  WEFT_TRY_VOID(database.query("SELECT line FROM events WHERE sequence=?", {number(event.sequence)},
+                               [&](const Row& row) -> Result<void> {
+                                 known = row.text(0);
+                                 return {};
+                               }));
+  if (known) return *known != event.text;
+  WEFT_TRY(const auto newest, database.number("SELECT max(at) FROM events", {}));
+  const auto report = files::parse_event(event.text, "event");
+  return report && report->at > Nanoseconds(newest);
+}
+
+/// What was read keeps its order, below all that the new stream will count.
+Result<void> begin_a_new_stream(Database& database) {
+  WEFT_TRY(const auto first, database.number("SELECT min(sequence) FROM events", {}));
+  WEFT_TRY(const auto last, database.number("SELECT max(sequence) FROM events", {}));
+  return database.execute("UPDATE events SET sequence = sequence - ?", {SqlValue(last - first + 1)});
+}
+
 Result<std::vector<EventReport>> read_lines(Database& database, std::string_view query,
                                             const SqlValues& values) {
   std::vector<EventReport> events;
@@ -102,6 +124,13 @@ Result<std::uint64_t> last_sequence(Database& database) {
   return static_cast<std::uint64_t>(last);
 }
 
+Result<std::uint64_t> last_incident(Database& database) {
+  WEFT_TRY(const auto last, database.number("SELECT max(ifnull((SELECT max(id) FROM incidents), 0), "
+                                            "ifnull((SELECT max(incident) FROM offences), 0))",
+                                            {}));
+  return static_cast<std::uint64_t>(last);
+}
+
 Result<void> note_watched(Database& database, Nanoseconds at) {
   return database.execute("INSERT OR REPLACE INTO facts(name, value) VALUES(?,?)",
                           {word(kWatched), time(at)});
@@ -113,7 +142,11 @@ Result<Applied> apply_events(Database& database, std::span<const watch::StoredEv
     WEFT_TRY(const auto before, last_sequence(database));
     std::uint64_t last = before;
     for (const auto& event : events) {
-      if (event.sequence <= last) continue;
+      if (event.sequence <= last) {
+        WEFT_TRY(const bool anew, is_of_a_new_stream(database, event));
+        if (!anew) continue;
+        WEFT_TRY_VOID(begin_a_new_stream(database));
+      }
       WEFT_TRY(const bool readable, apply(database, event));
       ++applied.events;
       if (!readable) ++applied.unreadable;

@@ -18,8 +18,11 @@ struct Applied {
 
 /// The stream's sequence of the last event that is in it; 0: none.
 Result<std::uint64_t> last_sequence(Database& database);
+/// The highest number of an incident that it has, or holds against a cable; 0: none.
+Result<std::uint64_t> last_incident(Database& database);
 
-/// Events in the order of the stream; those up to last_sequence() change nothing. All of them, or none.
+/// Events in the order of the stream; those up to last_sequence() change nothing, unless the stream was made
+/// anew, and counts from 1 again. All of them, or none.
 Result<Applied> apply_events(Database& database, std::span<const watch::StoredEvent> events);
 
 /// The fabric was watched at that time: what is open then was bad until then.

@@ -21,6 +21,7 @@ class WatchStore {
   static Result<WatchStore> open(const std::filesystem::path& path, const Fabric& fabric);
 
   Result<std::uint64_t> last_sequence() { return store::last_sequence(database_); }
+  Result<std::uint64_t> last_incident() { return store::last_incident(database_); }
   /// An event that is in it already changes nothing. What cannot be written now waits and is written before
   /// the next, also where that is none; above ten thousand none is taken any more: the next watcher reads
   /// them from the stream.

@@ -12,16 +12,23 @@ Answer answer_of(int status) {
   return Answer::again;
 }
 
-bool EventQueue::push(const files::EventReport& event) {
+/// Of what is muted while it lasts who was told of it is told when it is over.
+bool EventQueue::is_to_be_told(const files::EventReport& event) const {
   const auto& incident = event.incident;
   const bool over = incident.state == IncidentState::closed;
-  if (!incident.opened) return false;
-  // Muted while it lasts: who was told of it is told when it is over.
-  if (incident.muted_by && !(over && told_.contains(incident.id))) return false;
-  if (over)
-    told_.erase(incident.id);
-  else
-    told_.insert(incident.id);
+  return incident.opened && (!incident.muted_by || (over && told_.contains(incident.id)));
+}
+
+void EventQueue::note_told(const files::EventReport& event) {
+  if (event.incident.state == IncidentState::closed)
+    told_.erase(event.incident.id);
+  else if (is_to_be_told(event))
+    told_.insert(event.incident.id);
+}
+
+bool EventQueue::push(const files::EventReport& event) {
+  if (!is_to_be_told(event)) return false;
+  note_told(event);
   // The first one may be under way: the one behind it goes.
   if (waiting_.size() >= options_->most_waiting && waiting_.size() > 1) {
     waiting_.erase(waiting_.begin() + 1);

@@ -26,6 +26,8 @@ class EventQueue {
 
   /// False: nobody is to be told of it.
   bool push(const files::EventReport& event);
+  /// Another one told it, where anybody was to be told of it.
+  void note_told(const files::EventReport& event);
   const Delivery* next() const { return waiting_.empty() ? nullptr : &waiting_.front(); }
 
   /// The first one was tried. Returns how long to wait before the next try.
@@ -33,6 +35,7 @@ class EventQueue {
   WebhookCounts counts() const;
 
  private:
+  bool is_to_be_told(const files::EventReport& event) const;
   void drop_first();
 
   const WebhookOptions* options_;

@@ -86,6 +86,11 @@ class HttpWebhook final : public Webhook {
     changed_.notify_one();
   }
 
+  void was_reported(const files::EventReport& event) override {
+    const std::scoped_lock lock(mutex_);
+    queue_.note_told(event);
+  }
+
   WebhookCounts counts() const override {
     const std::scoped_lock lock(mutex_);
     return queue_.counts();

@@ -46,6 +46,8 @@ class Webhook {
   static Result<std::unique_ptr<Webhook>> start(WebhookOptions options);
   virtual ~Webhook() = default;  // what waits is dropped; ends within answer_within
   virtual void report(const files::EventReport& event) = 0;
+  /// Another watcher, or this one in an earlier life, was to report it: its receiver hears of its end.
+  virtual void was_reported(const files::EventReport& event) = 0;
   virtual WebhookCounts counts() const = 0;
 };
 

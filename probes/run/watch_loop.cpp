@@ -103,7 +103,7 @@ void WatchLoop::take_over() {
   active_ = true;
   listener_.on_note(fmt::format("watching {} as the active watcher", place_.fabric.name()));
   // Where nobody was active meanwhile, it goes on.
-  if (!watcher_ || led_until_ != events_.last_sequence() || version_in(*plan) != version_) begin_anew();
+  if (!watcher_ || led_until_ != events_.of_others() || version_in(*plan) != version_) begin_anew();
 }
 
 void WatchLoop::begin_anew() {
@@ -114,7 +114,8 @@ void WatchLoop::begin_anew() {
   if (!options_.read_plan) options.addresses = &place_.addresses;
   watcher_.emplace(place_.fabric, options);
   mutes_revision_ = 0;
-  watcher_->restore(events_.last(), now());
+  watcher_->restore(events_.last(), events_.last_incident(), now());
+  events_.end_what_is_gone(parts_.wall());
   // Windows so far are of plans before its own.
   static_cast<void>(parts_.link.feed->skip());
   mapping_times_.ask(now());
@@ -138,7 +139,7 @@ void WatchLoop::adopt_shared() {
 
 void WatchLoop::step_down(std::string_view why) {
   active_ = false;
-  led_until_ = events_.last_sequence();
+  led_until_ = events_.of_others();
   held_until_ = Nanoseconds(0);
   listener_.on_note(fmt::format("no longer the active watcher: {}", why));
 }

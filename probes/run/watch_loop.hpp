@@ -96,7 +96,7 @@ class WatchLoop {
   std::uint64_t mutes_revision_ = 0;
   watch::PlanVersion version_;  // of the last plan of this watcher
   WatchEvents events_;
-  std::uint64_t led_until_ = 0;  // of the events known when it was active last
+  std::uint64_t led_until_ = 0;  // of the events of others, when it was active last
   HeardHosts heard_;
   struct Troubles {
     std::vector<std::string> told;  // as its agent said last

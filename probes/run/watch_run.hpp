@@ -17,6 +17,7 @@
 #include "probes/session/watch_subjects.hpp"
 #include "probes/watch/seams.hpp"
 #include "probes/watch/watcher.hpp"
+#include "topology/files/incident_json.hpp"
 #include "topology/model/addressing.hpp"
 
 namespace weft::run {
@@ -66,6 +67,11 @@ class WatchListener {
   /// An event of this fabric, in the order of the stream that keeps them; `stored`: as it stands there.
   /// `followed`: another watcher wrote it, or this one in an earlier life.
   virtual void on_event(const IncidentEvent& event, const watch::StoredEvent& stored, bool followed) = 0;
+  /// The same, of a place that the fabric file no longer has.
+  virtual void on_event_elsewhere(const files::EventReport& /*event*/, const watch::StoredEvent& /*stored*/,
+                                  bool /*followed*/) {}
+  /// The highest number of an incident that is kept: a new one gets a higher one. 0: none is.
+  virtual std::uint64_t last_incident() { return 0; }
   /// Some times a second while it is the active one, for questions that its state does not answer.
   virtual void on_pass(const watch::Watcher& /*watcher*/, Nanoseconds /*steady_now*/) {}
   /// What the agent of a host told of the counters of its NICs, which nobody has looked at yet (counters::

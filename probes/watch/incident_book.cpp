@@ -46,7 +46,8 @@ bool is_another_estimate(const std::optional<Estimate>& before, const std::optio
 
 }  // namespace
 
-void IncidentBook::restore(std::span<const IncidentEvent> last, Nanoseconds now) {
+void IncidentBook::restore(std::span<const IncidentEvent> last, std::uint64_t last_id, Nanoseconds now) {
+  next_id_ = std::max(next_id_, last_id + 1);
   for (const IncidentEvent& event : last) {
     next_id_ = std::max(next_id_, event.incident.id.value() + 1);
     Entry entry{.incident = event.incident, .events = event.number + 1, .seen = now, .recovering = now};

@@ -31,8 +31,9 @@ class IncidentBook {
  public:
   IncidentBook(const Fabric& fabric, const BookOptions& options) : fabric_(&fabric), options_(options) {}
 
-  /// The last event of each incident, in any order; before the first look.
-  void restore(std::span<const IncidentEvent> last, Nanoseconds now);
+  /// The last event of each incident, in any order; before the first look. `last_id`: the highest number that
+  /// any was given, also one that is not among them.
+  void restore(std::span<const IncidentEvent> last, std::uint64_t last_id, Nanoseconds now);
   void mute(Mutes mutes) { mutes_ = std::move(mutes); }
 
   struct Times {

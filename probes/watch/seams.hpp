@@ -96,8 +96,11 @@ class EventLog {
   /// Appends; `last`: the stream's sequence of the incident's last event, 0 where it is the first. Returns
   /// the new sequence. Error: conflict, somebody else wrote meanwhile.
   virtual Result<std::uint64_t> append(std::uint64_t incident, std::uint64_t last, std::string_view text) = 0;
-  /// Those behind `sequence`, in order, at most `most`.
+  /// Those behind `sequence`, in order, at most `most`; of a log that was made anew meanwhile, and counts
+  /// from 1 again, all.
   virtual Result<std::vector<StoredEvent>> read_behind(std::uint64_t sequence, std::size_t most) = 0;
+  /// The incident's last event; absent: it has none.
+  virtual Result<std::optional<StoredEvent>> last_of(std::uint64_t incident) = 0;
 };
 
 struct StoredChange {

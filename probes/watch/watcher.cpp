@@ -78,7 +78,9 @@ Watcher::Watcher(const Fabric& fabric, WatcherOptions options)
   for (std::uint32_t node = 0; node < agents_.size(); ++node) agents_[node].told.host = NodeId(node);
 }
 
-void Watcher::restore(std::span<const IncidentEvent> last, Nanoseconds now) { book_.restore(last, now); }
+void Watcher::restore(std::span<const IncidentEvent> last, std::uint64_t last_id, Nanoseconds now) {
+  book_.restore(last, last_id, now);
+}
 
 Watcher::Agent* Watcher::agent_of(std::string_view host) {
   const auto node = fabric_->find_node(host);

@@ -52,8 +52,9 @@ class Watcher {
  public:
   Watcher(const Fabric& fabric, WatcherOptions options);
 
-  /// The last event of each incident that is not over, as an earlier watcher wrote them.
-  void restore(std::span<const IncidentEvent> last, Nanoseconds now);
+  /// The last event of each incident that is not over, as an earlier watcher wrote them. New incidents are
+  /// numbered above `last_id`.
+  void restore(std::span<const IncidentEvent> last, std::uint64_t last_id, Nanoseconds now);
   void mute(Mutes mutes) { book_.mute(std::move(mutes)); }
 
   /// A plan, from now on. `version` is above all before. Windows of the plan before it count for a while:

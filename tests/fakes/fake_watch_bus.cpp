@@ -171,15 +171,27 @@ class FakeWatchBus::Events : public watch::EventLog {
         return fail(ErrorKind::conflict, "the last event of incident {} is {}, not {}", incident, known,
                     last);
     }
-    return bus_.write_event(incident, std::string(text));
+    const auto sequence = bus_.write_event(incident, std::string(text));
+    if (bus_.lost_answers > 0 && bus_.lost_answers-- > 0)
+      return fail(ErrorKind::absent, "the connection ended before the answer came");
+    return sequence;
   }
   Result<std::vector<watch::StoredEvent>> read_behind(std::uint64_t sequence, std::size_t most) override {
     const std::lock_guard lock(bus_.mutex_);
     if (bus_.away_) return gone();
     std::vector<watch::StoredEvent> read;
+    if (bus_.events_.size() < sequence) sequence = 0;
     for (const auto& event : bus_.events_)
       if (event.sequence > sequence && read.size() < most) read.push_back(event);
     return read;
+  }
+  Result<std::optional<watch::StoredEvent>> last_of(std::uint64_t incident) override {
+    const std::lock_guard lock(bus_.mutex_);
+    if (bus_.away_) return gone();
+    std::optional<watch::StoredEvent> last;
+    for (const auto& event : bus_.events_)
+      if (event.incident == incident) last = event;
+    return last;
   }
 
  private:
@@ -287,6 +299,11 @@ std::uint64_t FakeWatchBus::write_event(std::uint64_t incident, std::string text
   const std::uint64_t sequence = events_.size() + 1;
   events_.push_back({incident, sequence, std::move(text)});
   return sequence;
+}
+
+void FakeWatchBus::make_events_anew() {
+  const std::lock_guard lock(mutex_);
+  events_.clear();
 }
 
 std::vector<watch::ReceivedWindow> FakeWatchBus::windows() const {

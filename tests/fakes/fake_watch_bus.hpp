@@ -3,6 +3,7 @@
 // out by the clock of the test. Outlives its ends. Thread-safe, so agents and watchers may run in threads.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -33,6 +34,8 @@ class FakeWatchBus {
   Nanoseconds lease_time = std::chrono::seconds(3);
   /// Windows of one agent under way at most; more is an error of publish().
   std::size_t most_under_way = 256;
+  /// So many of the next events are kept, and the answer that says so is lost.
+  std::atomic<int> lost_answers = 0;
 
   /// From now on every call fails (agents hear nothing), or no longer. Windows under way fail.
   void set_away(bool away);
@@ -43,6 +46,8 @@ class FakeWatchBus {
   void keep_windows(std::size_t most);
   /// Another watcher writes an event behind the back of all ends.
   std::uint64_t write_event(std::uint64_t incident, std::string text);
+  /// The disk of the events was lost: they count from 1 again.
+  void make_events_anew();
   std::vector<watch::ReceivedWindow> windows() const;
   std::vector<watch::StoredEvent> events() const;
 

@@ -69,8 +69,10 @@ TEST(Watchers, OneThatWasFrozenPastItsLeaseWritesNothingAndSaysSoOnce) {
   StandingCluster cluster;
   auto first = cluster.watcher(1);
   begin(first);
-  auto second = cluster.watcher(2);
+  auto second = cluster.watcher(2, {"--page", "127.0.0.1:8420"});
   ASSERT_TRUE(comes_true_within(10s, [&] { return second.count("standing by") == 1; })) << second.notes();
+  EXPECT_THAT(page(cluster, "/metrics"), HasSubstr("weft_watch_active{fabric=\"small\"} 0"))
+      << "else nobody is told when the active one is gone for good";
   first.command().signal(SIGSTOP);
   takes_over(second);
   cluster.fault("leaf1--spine1", {"--loss", "20", "--from", "leaf1"});
@@ -209,6 +211,7 @@ TEST(Watchers, AFaultIsOneIncidentInEventsMetricsWebhookAndPageAMutedOneAlertsNo
   std::this_thread::sleep_for(2s);
   EXPECT_THAT(receiver.posted(), IsEmpty());
   EXPECT_THAT(page(cluster, "/metrics"), HasSubstr("muted=\"yes\""));
+  EXPECT_THAT(page(cluster, "/metrics"), HasSubstr("weft_webhook_waiting_events{fabric=\"small\"} 0"));
   EXPECT_THAT(page(cluster, "/metrics"), Not(HasSubstr("verdict=\"failed\",muted=\"no\"")));
   ASSERT_EQ(cluster.weft({"lab", "heal", "--name", cluster.lab}).status, 0);
   ASSERT_TRUE(watch.told("closed", 90s)) << watch.notes();

@@ -45,6 +45,34 @@ TEST_F(Projection, KeepsWhatItHasWhenTheFileIsOpenedAgain) {
   EXPECT_THAT(ids(*incidents(again.database(), {})), ElementsAre(1));
 }
 
+TEST_F(Projection, AStreamThatWasMadeAnewIsReadFromItsBeginning) {
+  apply({stored(1, cable_event(1, "leaf1->spine2", IncidentState::closed, kStart)),
+         stored(2, cable_event(2, "leaf2->spine1", IncidentState::closed, kStart + Seconds(10))),
+         stored(3, cable_event(3, "leaf2->spine2", IncidentState::closed, kStart + Seconds(20)))});
+  EXPECT_EQ(store_.last_incident(), 3u);
+  for (const int start : {3'600, 7'200}) {  // and once more
+    const auto first =
+        stored(1, cable_event(4, "leaf1->spine1", IncidentState::open, kStart + Seconds(start)));
+    const auto second =
+        stored(2, cable_event(5, "leaf1->spine2", IncidentState::open, kStart + Seconds(start + 10)));
+    apply({first, second});
+    EXPECT_EQ(store_.last_sequence(), 2u);
+    EXPECT_EQ(store_.apply(std::vector{first, second})->events, 0u) << "as when a watch starts again";
+  }
+  EXPECT_EQ(database_.number("SELECT count(*) FROM events"), 7);
+  EXPECT_EQ(database_.number("SELECT count(DISTINCT at) FROM events WHERE sequence > 0"), 2);
+  EXPECT_THAT(ids(*incidents(database_, {})), ElementsAre(5, 4, 3, 2, 1));
+}
+
+TEST_F(Projection, AnEventThatIsForgottenIsNoneOfANewStream) {
+  const auto old = stored(1, cable_event(1, "leaf1->spine2", IncidentState::closed, kStart));
+  apply({old, stored(2, cable_event(2, "leaf2->spine1", IncidentState::open, kStart + Seconds(86'400)))});
+  ASSERT_TRUE(forget_events(database_, kStart + Seconds(3'600)));
+  EXPECT_EQ(store_.apply(std::vector{old})->events, 0u);
+  EXPECT_EQ(store_.last_sequence(), 2u);
+  EXPECT_EQ(store_.last_incident(), 2u);
+}
+
 TEST_F(Projection, FindsIncidentsByTimeAndByLinkWrittenEitherWay) {
   apply({stored(1, cable_event(1, "leaf1->spine2", IncidentState::closed, kStart)),
          stored(2, cable_event(2, "leaf2->spine1", IncidentState::open, kStart + Seconds(7200))),

@@ -43,6 +43,17 @@ TEST(EventQueue, OfWhatIsMutedNobodyIsToldButWhoWasToldHearsItsEnd) {
   EXPECT_TRUE(queue.push(muted(event(2, IncidentState::closed))));
 }
 
+TEST(EventQueue, WhoWasToldByAnotherHearsTheEndOfWhatIsMutedMeanwhile) {
+  const WebhookOptions options;
+  EventQueue queue(options);
+  queue.note_told(event(1, IncidentState::open));
+  queue.note_told(muted(event(2, IncidentState::open)));
+  EXPECT_TRUE(queue.push(muted(event(1, IncidentState::closed, 1))));
+  EXPECT_FALSE(queue.push(muted(event(2, IncidentState::closed, 1)))) << "nobody was told";
+  queue.note_told(event(3, IncidentState::open)), queue.note_told(event(3, IncidentState::closed));
+  EXPECT_FALSE(queue.push(muted(event(3, IncidentState::closed, 1)))) << "it was told by the other";
+}
+
 TEST(EventQueue, PausesGrowUpToALimitAndBeginAnewWithTheNextEvent) {
   const WebhookOptions options{.first_pause = seconds(1), .longest_pause = seconds(4), .tries = 5};
   EventQueue queue(options);

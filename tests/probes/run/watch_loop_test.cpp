@@ -26,6 +26,9 @@ class Reported : public WatchListener {
     (followed ? read : written).push_back(stored.sequence);
     last = event;
   }
+  void on_event_elsewhere(const files::EventReport& event, const watch::StoredEvent&, bool) override {
+    elsewhere.push_back(event.number);
+  }
   void on_counters(counters::HostPorts own, std::string text) override {
     heard.emplace_back(std::move(own), std::move(text));
   }
@@ -40,7 +43,7 @@ class Reported : public WatchListener {
     return std::ranges::count(states, active, &watch::WatchState::active);
   }
 
-  std::vector<std::uint64_t> written, read;
+  std::vector<std::uint64_t> written, read, elsewhere;
   std::vector<watch::WatchState> states;
   std::vector<std::string> notes;
   std::vector<std::pair<counters::HostPorts, std::string>> heard;  // of counters
@@ -59,6 +62,9 @@ class SlowEvents : public watch::EventLog {
   }
   Result<std::vector<watch::StoredEvent>> read_behind(std::uint64_t sequence, std::size_t most) override {
     return to_->read_behind(sequence, most);
+  }
+  Result<std::optional<watch::StoredEvent>> last_of(std::uint64_t incident) override {
+    return to_->last_of(incident);
   }
 
  private:
@@ -303,6 +309,25 @@ TEST(WatchLoop, OneWhoseEventIsRefusedReadsWhatTheOtherWroteAndBeginsWithThat) {
     EXPECT_NE(incident.id, IncidentId(1)) << "the other closed it";
 }
 
+TEST(WatchLoop, AnEventIsItsOwnAlsoWhereTheAnswerThatItIsKeptWasLost) {
+  for (const Nanoseconds away : {0s, 5s}) {  // longer than the lease: it takes over from itself
+    Rig rig;
+    Watch only(rig);
+    only.run_until_planned();
+    only.run_for(5s);
+    rig.bus.lost_answers = 1;
+    rig.fault = dead(rig.fabric, "leaf1--spine1");
+    while (rig.bus.events().empty() && rig.now < 1100s) only.run_for(100ms);
+    rig.bus.set_away(away > 0s);
+    only.run_for(away);
+    rig.bus.set_away(false);
+    only.run_for(10s);
+    EXPECT_THAT(only.told.read, IsEmpty()) << "it would be told to nobody";
+    EXPECT_THAT(only.told.written, SizeIs(rig.bus.events().size()));
+    EXPECT_EQ(only.told.count("another watcher wrote"), 0);
+  }
+}
+
 TEST(WatchLoop, MutesHoldAlsoAfterItWasDemotedAndBeganAnew) {
   Rig rig;
   const Mute mute{rig.fabric.find_node("spine1").value(), rig.wall_offset, rig.wall_offset + 3600s, "optics",
@@ -462,6 +487,7 @@ TEST(WatchLoop, AFabricFileThatChangedIsMappedAnewAndOldEventsOfNamesThatAreGone
     first.run_for(10s);
     ASSERT_FALSE(rig.bus.events().empty());
   }
+  const auto before = rig.bus.events();
   const Fabric smaller = make_clos({.leaves = 2, .spines = 1, .hosts_per_leaf = 2}).value();
   WatchPlace place{smaller, rig.addresses, {}, {}, {}, {}};
   Reported told;
@@ -473,9 +499,47 @@ TEST(WatchLoop, AFabricFileThatChangedIsMappedAnewAndOldEventsOfNamesThatAreGone
   };
   WatchLoop second(place, rig.options, told, std::move(parts));
   for (int i = 0; i < 50; ++i, rig.now += 100ms) second.turn();
-  EXPECT_EQ(told.count("spine2"), static_cast<int>(rig.bus.events().size()));
+  EXPECT_EQ(told.count("spine2"), static_cast<int>(before.size()));
+  const auto after = rig.bus.events();
+  ASSERT_EQ(after.size(), before.size() + 1) << "of what is gone nobody would ever say that it is over";
+  const auto end = files::parse_event(after.back().text, "the end");
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->change, IncidentChange::closed);
+  EXPECT_EQ(end->number, files::parse_event(before.back().text, "")->number + 1);
+  EXPECT_THAT(told.elsewhere, SizeIs(before.size() + 1));
   EXPECT_EQ(told.count("plan 2"), 0) << "the plan of another fabric is not taken over";
   EXPECT_EQ(told.count("mapping paths"), 1);
+}
+
+IncidentEvent event_of(const Fabric& fabric, std::uint64_t incident, std::uint64_t number) {
+  IncidentEvent event{.number = number, .incident = {.id = IncidentId(incident)}};
+  event.incident.place.channels = {*fabric.find_channel("leaf1->spine1")};
+  event.incident.state = IncidentState::open;
+  event.incident.opened = 1s;
+  return event;
+}
+
+TEST(WatchEvents, GoOnInAStreamThatWasMadeAnewAndNumberIncidentsAboveAllThatWereRead) {
+  const Fabric fabric = make_clos({.leaves = 2, .spines = 2, .hosts_per_leaf = 2}).value();
+  ::weft::fakes::FakeWatchBus bus;
+  Reported told;
+  const auto log = bus.event_log();
+  WatchEvents events(fabric, *log, told);
+  bus.write_event(9, "{}");  // unreadable
+  ASSERT_TRUE(events.follow([] {}));
+  events.add({event_of(fabric, 1, 0), event_of(fabric, 1, 1)});
+  EXPECT_EQ(events.write([] { return true; }), WatchEvents::Written::as_far_as_it_goes);
+  EXPECT_EQ(events.last_incident(), 9u);
+  bus.make_events_anew();
+  events.add({event_of(fabric, 1, 2), event_of(fabric, 1, 3)});
+  EXPECT_EQ(events.write([] { return true; }), WatchEvents::Written::as_far_as_it_goes);
+  EXPECT_EQ(told.written, (std::vector<std::uint64_t>{2, 3, 1, 2}));
+  bus.write_event(1, files::event_line(files::report_of(fabric, event_of(fabric, 1, 4))));
+  events.add({event_of(fabric, 1, 4)});
+  EXPECT_EQ(events.write([] { return true; }), WatchEvents::Written::as_far_as_it_goes) << "it is there";
+  events.add({event_of(fabric, 1, 5)});
+  bus.write_event(1, "{}");
+  EXPECT_EQ(events.write([] { return true; }), WatchEvents::Written::refused) << "another wrote";
 }
 
 TEST(SharedPlan, IsReadWholeOrNotAtAll) {

@@ -117,12 +117,16 @@ TEST(IncidentBook, AnotherWatcherGoesOnWithWhatIsNotOver) {
   const Incident open = (*first).current()[0];
   Book second;
   const std::vector<IncidentEvent> last{{.number = 4, .change = IncidentChange::opened, .incident = open}};
-  (*second).restore(last, second.now());
+  (*second).restore(last, 0, second.now());
   ASSERT_EQ((*second).current().size(), 1u);
   EXPECT_EQ((*second).current()[0].id, open.id);
   second.see({second.finding("leaf3->spine3")});
   EXPECT_EQ((*second).current().size(), 2u);
   EXPECT_NE((*second).current()[0].id, (*second).current()[1].id) << "a number is not given twice";
+  Book third;
+  (*third).restore(last, 7, third.now());
+  third.see({third.finding("leaf3->spine3")});
+  EXPECT_EQ((*third).current().back().id, IncidentId(8)) << "nor one of a place that is gone";
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST(Incidents, ARestartedWatcherGoesOnWithTheSameIncident) {
   }
   ASSERT_FALSE(before.empty());
   FleetRun run(fabric, {.seed = 2});
-  run.watcher().restore({&before.back(), 1}, {});
+  run.watcher().restore({&before.back(), 1}, 0, {});
   run.fleet().put({fault, {}, seconds(20)});
   run.advance(120);
   EXPECT_THAT(run.state().incidents, IsEmpty());
