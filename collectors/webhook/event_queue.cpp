@@ -34,7 +34,8 @@ bool EventQueue::push(const files::EventReport& event) {
     waiting_.erase(waiting_.begin() + 1);
     ++counts_.dropped;
   }
-  waiting_.push_back({fmt::format("{}.{}", incident.id.value(), event.number), files::event_line(event)});
+  waiting_.push_back(
+      {fmt::format("{}.{}", event.incident.id.value(), event.number), files::event_line(event)});
   return true;
 }
 

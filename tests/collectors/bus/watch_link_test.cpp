@@ -126,6 +126,11 @@ TEST(WatchLink, EventsAreAppendedBehindTheLastOfTheirIncidentAndReadInOrder) {
   ASSERT_EQ(read->size(), 3u);
   EXPECT_EQ(read->at(2).incident, 5u);
   EXPECT_EQ(read->at(2).text, "c");
+  const auto newest = link.events->last_of(5);
+  ASSERT_TRUE(newest && *newest);
+  EXPECT_EQ((*newest)->sequence, *third);
+  EXPECT_EQ((*newest)->text, "c");
+  EXPECT_FALSE(link.events->last_of(7).value());
   const auto some = link.events->read_behind(*first, 1);
   ASSERT_TRUE(some);
   ASSERT_EQ(some->size(), 1u);
