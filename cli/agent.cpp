@@ -217,9 +217,10 @@ OptionParser agent_options() {
       "labels that an operator sends (weft nccl steer --credential; default: it refuses them)")(
       "shared-machine", "other hosts are this same machine (a lab): tell of the NICs alone");
   add_agent_options(parser.options(Group::rdma));
-  parser.command_line_only({"server", "run", "host", "engine", "token-stdin", "standing", "fabric",
-                            "credential", "shared-machine", "exchange", "memory", "probe-transport",
-                            "service-level", "gid-index"});
+  parser.command_line_only({"server", "run", "host", "token-stdin", "standing", "fabric", "credential",
+                            "shared-machine", "exchange", "memory"});
+  // Of a sweep they say how it probes; of an agent that stands what it stands with.
+  parser.own_section_only({"engine", "probe-transport", "service-level", "gid-index"});
   return parser;
 }
 

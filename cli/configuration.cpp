@@ -19,11 +19,19 @@ constexpr std::string_view kVariable = "WEFT_";
 constexpr std::array<std::string_view, 5> kOtherVariables{
     run::kBusTokenVariable, "WEFT_CONFIG", "WEFT_NCCL_DIR", "WEFT_NO_CONFIG", "WEFT_INFINIBAND_LAB"};
 
-/// "", "lab.", "lab.up.": what may stand before the option of a command.
+/// "", "lab.", "lab.up.": the sections of a command.
 std::vector<std::string> prefixes(const CommandPage& page) {
   std::vector<std::string> all{""};
   for (const std::string& word : page.words) all.push_back(all.back() + word + ".");
   return all;
+}
+
+/// The keys of an option of a command, the most specific one last.
+std::vector<std::string> keys_of(const CommandPage& page, const OptionText& option) {
+  std::vector<std::string> keys;
+  for (const std::string& prefix : prefixes(page)) keys.push_back(prefix + option.name);
+  if (option.own_section_only) keys.erase(keys.begin(), keys.end() - 1);
+  return keys;
 }
 
 struct Vocabulary {
@@ -35,11 +43,10 @@ Vocabulary vocabulary_of(std::span<const CommandPage> pages) {
   Vocabulary known;
   for (const CommandPage& page : pages) {
     if (!page.takes_configuration) continue;
-    for (const std::string& prefix : prefixes(page)) {
+    for (const std::string& prefix : prefixes(page))
       if (!prefix.empty()) known.sections.insert(prefix);
-      for (const OptionText& option : page.options)
-        known.keys[prefix + option.name] |= !option.command_line_only;
-    }
+    for (const OptionText& option : page.options)
+      for (const std::string& key : keys_of(page, option)) known.keys[key] |= !option.command_line_only;
   }
   return known;
 }
@@ -132,10 +139,10 @@ class Reader {
 };
 
 /// The most specific key of the option that the source has.
-const Given* find(const Settings& source, const CommandPage& page, const std::string& option) {
+const Given* find(const Settings& source, const CommandPage& page, const OptionText& option) {
   const Given* found = nullptr;
-  for (const std::string& prefix : prefixes(page))
-    if (const auto at = source.find(prefix + option); at != source.end()) found = &at->second;
+  for (const std::string& key : keys_of(page, option))
+    if (const auto at = source.find(key); at != source.end()) found = &at->second;
   return found;
 }
 
@@ -228,7 +235,7 @@ std::vector<InForce> in_force(const CommandPage& page, std::span<const Settings>
   for (const OptionText& option : page.options) {
     InForce found{option, {}, {}};
     for (std::size_t i = 0; i < sources.size(); ++i)
-      if (const Given* given = find(sources[i], page, option.name)) {
+      if (const Given* given = find(sources[i], page, option)) {
         found.layers.push_back(*given);
         last[option.name] = i;
       }

@@ -137,6 +137,10 @@ void OptionParser::command_line_only(std::vector<std::string> names) {
   std::ranges::move(names, std::back_inserter(command_line_only_));
 }
 
+void OptionParser::own_section_only(std::vector<std::string> names) {
+  std::ranges::move(names, std::back_inserter(own_section_only_));
+}
+
 void OptionParser::either(std::vector<std::string> one, std::vector<std::string> other) {
   alternatives_.emplace_back(std::move(one), std::move(other));
 }
@@ -210,6 +214,7 @@ std::vector<OptionText> OptionParser::texts() const {
       text.letter = shown.substr(1);
     text.group = group_of(text.name);
     text.command_line_only = std::ranges::count(command_line_only_, text.name) > 0;
+    text.own_section_only = std::ranges::count(own_section_only_, text.name) > 0;
     const auto& semantic = *option->semantic();
     if (semantic.max_tokens() > 0) describe_argument(semantic, text);
     const auto* kind = dynamic_cast<const po::typed_value_base*>(&semantic);

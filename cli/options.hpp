@@ -58,6 +58,7 @@ struct OptionText {
   bool argument_open = false;  // the value may be left out; else it is written with =
   bool repeats = false;        // it may be given several times
   bool command_line_only = false;
+  bool own_section_only = false;
   std::optional<std::string> usual;  // the value where none is given, as it is written
   std::string text;
 };
@@ -72,6 +73,9 @@ class OptionParser {
   void positional(const std::string& name, int most) { positional_.add(name.c_str(), most); }
   /// No file and no variable sets these: what they do is asked for each time.
   void command_line_only(std::vector<std::string> names);
+  /// A file sets these under the name of this command alone, a variable with it in its name: what other
+  /// commands mean by an option of that name is not for this one.
+  void own_section_only(std::vector<std::string> names);
   /// The command line is complete: no file and no variable adds to it.
   void without_configuration() { takes_configuration_ = false; }
   /// Options of these two lists do not go together. Those of a later source stand then, and the other list's
@@ -104,6 +108,7 @@ class OptionParser {
   std::map<Group, po::options_description> groups_;
   po::positional_options_description positional_;
   std::vector<std::string> command_line_only_{"help", "config", "no-config"};
+  std::vector<std::string> own_section_only_;
   std::vector<Alternatives> alternatives_;
   bool takes_configuration_ = true;
 };

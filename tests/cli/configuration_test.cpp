@@ -95,7 +95,7 @@ TEST(Configuration, MistakesAreNamedByFileLineAndTheNearestOption) {
   EXPECT_THAT(refusal("budget:\n"), HasSubstr("'budget' has no value"));
   EXPECT_THAT(refusal("- a\n"), HasSubstr("expected options and commands"));
   EXPECT_THAT(refusal("lab: {down: {force: true}}\n"), HasSubstr("stands on the command line alone"));
-  EXPECT_THAT(refusal("agent: {engine: raw}\n"), HasSubstr("stands on the command line alone"));
+  EXPECT_THAT(refusal("agent: {server: a}\n"), HasSubstr("stands on the command line alone"));
   EXPECT_THAT(refusal("a: [\n"), HasSubstr("weft.yaml:2: not YAML"));
   EXPECT_EQ(refusal("# nothing\n\n"), "accepted");
   EXPECT_EQ(refusal(""), "accepted");
@@ -110,6 +110,12 @@ TEST(Configuration, AnAgentThatStandsByACredentialTakesWhatASiteSays) {
   EXPECT_THAT(added(line,
                     "traffic-class: 104\nfabric: /etc/weft/fabric.yaml\nserver: nats://a:1\nengine: verbs\n"
                     "agent: {nic: [eth0=10.1.0.1]}\n"),
+              testing::UnorderedElementsAreArray(expected));
+  expected.insert(expected.begin(), {"--engine=verbs", "--gid-index=3", "--probe-transport=uc"});
+  EXPECT_THAT(added(line,
+                    "traffic-class: 104\nengine: auto\ngid-index: 1\n"
+                    "agent: {nic: [eth0=10.1.0.1], engine: verbs, gid-index: 3}\n",
+                    {"WEFT_ENGINE=dpdk", "WEFT_AGENT_PROBE_TRANSPORT=uc"}),
               testing::UnorderedElementsAreArray(expected));
 }
 
