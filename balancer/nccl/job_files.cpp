@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "topology/base/outside_text.hpp"
 
 namespace weft::nccl {
 namespace {
+
+constexpr std::chrono::seconds kRelock{2};
 
 std::vector<std::byte> read_at(const os::FileDescriptor& file, std::size_t most, std::size_t at) {
   std::vector<std::byte> bytes(most);
@@ -31,18 +32,11 @@ Result<void> check_owner(const os::FileDescriptor& file, const std::string& path
   return {};
 }
 
-std::string name_part(std::string text) {
-  for (char& c : text)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
-  return text.empty() ? "host" : text;
-}
-
-/// The first eight digits of the kernel's boot, which two hosts of one name differ in.
-std::string boot_part() {
+std::string boot_id() {
   const os::FileDescriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  char digits[9] = "00000000";
-  if (file) static_cast<void>(!read(file.get(), digits, 8));
-  return name_part(digits);
+  char digits[37] = "";
+  if (file) static_cast<void>(!read(file.get(), digits, sizeof digits - 1));
+  return digits;
 }
 
 /// Two pods of a host may both have a process 1: their pid namespaces differ (namespaces(7)).
@@ -60,7 +54,10 @@ std::string host_name() {
   return name;
 }
 
-std::string process_stem() { return name_part(host_name()) + "-" + boot_part() + "-" + process_part(); }
+std::string process_stem() {
+  const auto kernel = steer::kernel_name(host_name(), boot_id());
+  return kernel.host + "-" + kernel.boot + "-" + process_part();
+}
 
 JobFiles::JobFiles(std::string directory, const std::string& job)
     : directory_(std::move(directory)),
@@ -70,10 +67,27 @@ JobFiles::JobFiles(std::string directory, const std::string& job)
   told_.push_back({.path = directory_ + "/" + steer::labels_file("")});
   if (!job_.empty()) told_.push_back({.path = directory_ + "/" + steer::labels_file(job_)});
   mkdir(directory_.c_str(), S_IRWXU);
+  make_own();
+}
+
+void JobFiles::make_own() {
   // Of this boot, pid namespace and pid: a process that is no more, or this one before exec.
   unlink(own_path_.c_str());
   own_ = os::FileDescriptor(
       open(own_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  lock_next_ = {};
+}
+
+/// A record lock, which no child of a fork has. The process loses it where it opens and closes the file once
+/// more by itself, so it is taken again and again.
+void JobFiles::hold_lock() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < lock_next_) return;
+  lock_next_ = now + kRelock;
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  holds_lock_ = fcntl(own_.get(), F_SETLK, &whole) == 0;
 }
 
 Result<steer::LabelList> JobFiles::read_list(const os::FileDescriptor& file, std::size_t at,
@@ -138,8 +152,12 @@ std::string JobFiles::note() const {
   return for_us_.note;
 }
 
-void JobFiles::write(const steer::ProcessQps& process) const {
+void JobFiles::write(steer::ProcessQps process) {
+  struct stat about {};
+  if (own_ && fstat(own_.get(), &about) == 0 && about.st_nlink == 0) make_own();
   if (!own_) return;
+  hold_lock();
+  process.holds_lock = holds_lock_;
   const auto bytes = steer::encode_qps(process);
   // What does not fit on a full disk is seen as half written.
   static_cast<void>(!pwrite(own_.get(), bytes.data(), bytes.size(), 0));

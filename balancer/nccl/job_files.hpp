@@ -5,6 +5,7 @@
 // (NFS): none is made with a lock held, nor by a thread of the job.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "balancer/steer/process_qps.hpp"
@@ -31,7 +32,9 @@ class JobFiles {
   /// Why a list that is there is not in force: what it is, that its file is of another user or may be written
   /// by others, that it is of another job or too old. Empty: there is no such list.
   std::string note() const;
-  void write(const steer::ProcessQps& process) const;
+  /// Holding a lock on its file from the first call on, by which others know that the process lives, in
+  /// whatever pid namespace they are. A file that somebody has removed is made anew.
+  void write(steer::ProcessQps process);
   /// At the end of a process that ends by itself; a file that is another's by now stays.
   void remove() const;
 
@@ -42,6 +45,8 @@ class JobFiles {
     std::optional<steer::LabelList> list;  // the good one
     std::string note;
   };
+  void make_own();
+  void hold_lock();
   void look_at(Source& source, const os::FileDescriptor& file, std::size_t at);
   Result<steer::LabelList> read_list(const os::FileDescriptor& file, std::size_t at,
                                      const std::string& path) const;
@@ -50,6 +55,8 @@ class JobFiles {
   std::string job_;
   std::string own_path_;
   os::FileDescriptor own_;
+  bool holds_lock_ = false;
+  std::chrono::steady_clock::time_point lock_next_;
   Source for_us_;             // in the process's own file
   std::vector<Source> told_;  // of any job, and of this one
 };

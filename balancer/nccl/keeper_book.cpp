@@ -86,6 +86,8 @@ steer::ProcessQps QpBook::tell(const std::string& note) {
                             .written = std::chrono::system_clock::now().time_since_epoch(),
                             .left_out = left_out_,
                             .list_written = labels_.written,
+                            .holds_lock = false,  // who writes it knows
+                            .job = environment().job,
                             .host = host_name(),
                             .program = program_name(),
                             .note = note.empty() ? note_ : note,

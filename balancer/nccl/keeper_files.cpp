@@ -93,9 +93,9 @@ void FileThread::exchange(JobFiles& files, Clock::time_point now) {
   }
   if (!book_.has_changed() && now - told_ < kTell) return;
   told_ = now;
-  const auto process = book_.tell(note_);
+  auto process = book_.tell(note_);
   lock.unlock();
-  files.write(process);
+  files.write(std::move(process));
 }
 
 }  // namespace weft::nccl

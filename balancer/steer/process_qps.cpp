@@ -1,15 +1,16 @@
 #include "balancer/steer/process_qps.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 namespace weft::steer {
 namespace {
 
 // The header, big endian: magic 8, version 4, records 4, pid 4, has a rank 4, rank 4, left out 4, generation
-// 8, written 8, checksum 8, list written 8, program 64, note 160, host 64. A record: own GID 16, peer GID 16,
-// number 4, peer number 4, label 4 (all ones: absent), source 1, role 1, move 1, failed 1, bytes 8, under way
-// 8, stalled 8, errors 4, moves 4, quiet 8, device 16, busy 8, timeout 1, retries 1 (these and quiet: all
-// ones where absent).
+// 8, written 8, checksum 8, list written 8, program 64, note 160, host 64, job 64, holds a lock 4 (both 0 of
+// a library that does not tell). A record: own GID 16, peer GID 16, number 4, peer number 4, label 4 (all
+// ones: absent), source 1, role 1, move 1, failed 1, bytes 8, under way 8, stalled 8, errors 4, moves 4,
+// quiet 8, device 16, busy 8, timeout 1, retries 1 (these and quiet: all ones where absent).
 constexpr std::uint64_t kMagic = 0x776566747170732Aull;  // "weftqps*"
 constexpr std::size_t kChecksumAt = 48;
 constexpr std::size_t kProgramAt = 64;
@@ -19,6 +20,9 @@ constexpr std::size_t kNoteSize = 160;
 constexpr std::size_t kListWrittenAt = 56;
 constexpr std::size_t kHostAt = 288;
 constexpr std::size_t kHostSize = 64;
+constexpr std::size_t kJobAt = 352;
+constexpr std::size_t kJobSize = 64;
+constexpr std::size_t kLockAt = 416;
 constexpr std::size_t kDeviceAt = 88;
 constexpr std::size_t kDeviceSize = 16;
 constexpr std::size_t kQuietAt = 80;
@@ -105,6 +109,13 @@ Result<QpRecord> decode_record(ByteSpan bytes) {
   return qp;
 }
 
+std::string name_part(std::string_view text) {
+  std::string part(text);
+  for (char& c : part)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
+  return part;
+}
+
 std::uint64_t checksum_of(ByteSpan bytes, std::size_t size) {
   return checksum(bytes.subspan(kChecksumAt + 8, size - kChecksumAt - 8), checksum(bytes.first(kChecksumAt)));
 }
@@ -154,6 +165,8 @@ std::vector<std::byte> encode_qps(const ProcessQps& process) {
   store_be64(bytes, 32, process.generation);
   store_time(bytes, 40, process.written);
   store_time(bytes, kListWrittenAt, process.list_written);
+  store_text(bytes, kJobAt, kJobSize, process.job);
+  store_be32(bytes, kLockAt, process.holds_lock ? 1 : 0);
   store_text(bytes, kHostAt, kHostSize, process.host);
   store_text(bytes, kProgramAt, kProgramSize, process.program);
   store_text(bytes, kNoteAt, kNoteSize, process.note);
@@ -182,6 +195,8 @@ Result<ProcessQps> decode_qps(ByteSpan bytes) {
                      .written = load_time(bytes, 40),
                      .left_out = load_be32(bytes, 28),
                      .list_written = load_time(bytes, kListWrittenAt),
+                     .holds_lock = load_be32(bytes, kLockAt) != 0,
+                     .job = load_text(bytes, kJobAt, kJobSize),
                      .host = load_text(bytes, kHostAt, kHostSize),
                      .program = load_text(bytes, kProgramAt, kProgramSize),
                      .note = load_text(bytes, kNoteAt, kNoteSize),
@@ -192,6 +207,39 @@ Result<ProcessQps> decode_qps(ByteSpan bytes) {
     process.qps.push_back(std::move(qp));
   }
   return process;
+}
+
+std::optional<bool> peek_lock(ByteSpan header) {
+  if (header.size() < kQpsHeader || load_be64(header, 0) != kMagic || load_be32(header, 8) != kQpsVersion)
+    return std::nullopt;
+  return load_be32(header, kLockAt) != 0;
+}
+
+std::string job_text(std::string_view job) {
+  std::vector<std::byte> bytes(kJobSize);
+  store_text(bytes, 0, kJobSize, job);
+  return load_text(bytes, 0, kJobSize);
+}
+
+KernelName kernel_name(std::string_view host, std::string_view boot_id) {
+  return {name_part(host.empty() ? "host" : host),
+          name_part(boot_id.empty() ? kUnknownBoot : boot_id.substr(0, kUnknownBoot.size()))};
+}
+
+std::optional<KernelName> kernel_of_file(std::string_view name) {
+  constexpr std::string_view kEnd = ".qps";
+  if (!name.ends_with(kEnd)) return std::nullopt;
+  name.remove_suffix(kEnd.size());
+  // A host's name has dashes of its own: the process, its namespace and the boot are the last three parts.
+  std::string_view last;
+  for (int parts = 0; parts < 3; ++parts) {
+    const auto dash = name.rfind('-');
+    if (dash == std::string_view::npos) return std::nullopt;
+    last = name.substr(dash + 1);
+    name = name.substr(0, dash);
+  }
+  if (name.empty() || last.size() != kUnknownBoot.size()) return std::nullopt;
+  return KernelName{std::string(name), std::string(last)};
 }
 
 }  // namespace weft::steer

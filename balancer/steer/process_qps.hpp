@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "balancer/steer/label_list.hpp"
@@ -58,6 +59,8 @@ struct ProcessQps {
   std::chrono::nanoseconds written{0};       // since 1970
   std::uint32_t left_out = 0;                // queue pairs beyond kMaxQps
   std::chrono::nanoseconds list_written{0};  // since 1970, of that list
+  bool holds_lock = false;                   // a record lock on its file, for as long as the process lives
+  std::string job;                           // as job_text gives it; empty: none
   std::string host;                          // as the process has its name, up to 63 characters
   std::string program;                       // up to 63 characters
   std::string note;                          // why a label list is not in force; up to 159 characters
@@ -79,5 +82,24 @@ std::vector<std::byte> encode_qps(const ProcessQps& process);
 /// Text is as outside_text gives it. Errors: invalid_input (no such file, of another version, cut short,
 /// torn: its checksum does not fit).
 Result<ProcessQps> decode_qps(ByteSpan bytes);
+
+/// Whether the process said that it holds a lock on its file, unproven, by the first kQpsHeader bytes;
+/// absent: they are no such file's.
+std::optional<bool> peek_lock(ByteSpan header);
+
+/// A job's name as files tell it: cut to 63 bytes, and harmless.
+std::string job_text(std::string_view job);
+
+/// Of a process's file, HOST-BOOT-NAMESPACE-PID.qps, the kernel that runs the process.
+struct KernelName {
+  std::string host;  // as a file's name may have it
+  std::string boot;  // the first digits of the kernel's boot, which two hosts of one name differ in
+  friend bool operator==(const KernelName&, const KernelName&) = default;
+};
+/// `boot_id`: as the kernel says it; empty: not known.
+KernelName kernel_name(std::string_view host, std::string_view boot_id);
+/// Absent: no process of ours gives its file such a name.
+std::optional<KernelName> kernel_of_file(std::string_view name);
+inline constexpr std::string_view kUnknownBoot = "00000000";
 
 }  // namespace weft::steer

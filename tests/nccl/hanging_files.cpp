@@ -1,5 +1,5 @@
-// A file system that hangs, for what is loaded behind this: FAKE_FILES_HANG names the call, open, write
-// or pwrite, that does not return for files of WEFT_NCCL_DIR. A pwrite hangs from the second on.
+// A file system that hangs, for what is loaded behind this: FAKE_FILES_HANG names the call, open, write,
+// pwrite or lock, that does not return for files of WEFT_NCCL_DIR. A pwrite hangs from the second on.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,6 +33,16 @@ int open(const char* path, int flags, ...) {
   va_end(rest);
   static const auto kNext = reinterpret_cast<int (*)(const char*, int, ...)>(dlsym(RTLD_NEXT, "open"));
   return kNext(path, flags, mode);
+}
+
+int fcntl(int file, int command, ...) {
+  if (hangs("lock") && command == F_SETLK) hang();
+  std::va_list rest;
+  va_start(rest, command);
+  void* const value = va_arg(rest, void*);
+  va_end(rest);
+  static const auto kNext = reinterpret_cast<int (*)(int, int, ...)>(dlsym(RTLD_NEXT, "fcntl"));
+  return kNext(file, command, value);
 }
 
 ssize_t write(int file, const void* bytes, size_t size) {

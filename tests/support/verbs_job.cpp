@@ -69,6 +69,13 @@ std::vector<SeenQp> VerbsJob::end(std::chrono::seconds most) {
   return seen;
 }
 
+void VerbsJob::kill(int signal) {
+  EXPECT_TRUE(child_->send_signal(signal));
+  const auto ended = child_->wait_for(std::chrono::seconds(10));
+  EXPECT_TRUE(ended && *ended && (*ended)->signal == signal) << "signal " << signal << " does not end it";
+  child_.reset();
+}
+
 std::filesystem::path VerbsJob::own_file() const {
   for (const auto& entry : std::filesystem::directory_iterator(directory()))
     if (entry.path().extension() == ".qps") return entry.path();

@@ -2,6 +2,8 @@
 // libweft-nccl.so before it, and the directory by which it and an agent know of each other.
 #pragma once
 
+#include <signal.h>
+
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -43,7 +45,8 @@ class VerbsJob {
   }
   /// Of the process; it has told.
   std::filesystem::path own_file() const;
-  void kill() { child_.reset(); }
+  /// And waits until it is no more.
+  void kill(int signal = SIGKILL);
   /// What its process tells of itself, once `wanted` holds of that; absent: it never did.
   template <class Wanted>
   std::optional<steer::ProcessQps> told(Wanted wanted) const {

@@ -49,7 +49,7 @@ TEST(SafeJob, KeepsLibibverbsWhereTheProgramClosesIt) {
 }
 
 TEST(SafeJob, EndsThoughItsFilesHang) {
-  for (const char* call : {"open", "pwrite"})
+  for (const char* call : {"open", "pwrite", "lock"})
     for (const char* fork : {"fork=0", "fork=1"}) {
       VerbsJob job;
       job.preload += ":" WEFT_BINARY_DIR "/libweft_hanging_files.so";

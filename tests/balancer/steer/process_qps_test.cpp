@@ -33,6 +33,8 @@ ProcessQps sample() {
                      .written = std::chrono::seconds(1'800'000'000),
                      .left_out = 1,
                      .list_written = std::chrono::seconds(1'700'000'000),
+                     .holds_lock = true,
+                     .job = "4711",
                      .host = "gpu3",
                      .program = "train",
                      .note = "a label list of version 2",
@@ -68,6 +70,45 @@ TEST(ProcessQpsCodec, LeavesOutAndCountsWhatIsTooMuchAndCutsTexts) {
   EXPECT_EQ(read.left_out, 8u);
   EXPECT_EQ(read.program, std::string(63, 'a'));
   EXPECT_EQ(read.note, std::string(159, 'b'));
+}
+
+TEST(ProcessQpsCodec, OfALibraryThatTellsNoJobAndTakesNoLockThereIsNone) {
+  ProcessQps process = sample();
+  process.job.clear();
+  process.holds_lock = false;
+  const auto bytes = encode_qps(process);
+  // As versions before 0.2 left them.
+  EXPECT_THAT(std::vector(bytes.begin() + 352, bytes.begin() + kQpsHeader), testing::Each(std::byte{0}));
+  EXPECT_EQ(decode_qps(bytes).value(), process);
+  EXPECT_EQ(peek_lock(ByteSpan(bytes).first(kQpsHeader)), false);
+}
+
+TEST(ProcessQpsCodec, SaysByItsHeaderAloneThatTheProcessHoldsALock) {
+  auto bytes = encode_qps(sample());
+  bytes.resize(kQpsHeader);
+  EXPECT_EQ(peek_lock(bytes), true);
+  EXPECT_EQ(peek_lock(ByteSpan(bytes).first(kQpsHeader - 1)), std::nullopt);
+  bytes[0] ^= std::byte{1};
+  EXPECT_EQ(peek_lock(bytes), std::nullopt);
+}
+
+TEST(ProcessQpsCodec, CallsAJobAsItsFilesDo) {
+  for (const std::string& job : {std::string("4711"), std::string(200, 'a'), std::string("a\x1b[31m/b")}) {
+    ProcessQps process = sample();
+    process.job = job;
+    EXPECT_EQ(decode_qps(encode_qps(process)).value().job, job_text(job)) << job;
+  }
+  EXPECT_EQ(job_text("4711"), "4711");
+}
+
+TEST(ProcessFileName, SaysOnWhichKernelTheProcessRuns) {
+  const auto kernel = kernel_name("gpu-3.rack 7", "0f9c1d2e-6a1b-4b7e-9d0f-c1d2e3f4a5b6");
+  EXPECT_EQ(kernel, (KernelName{"gpu-3.rack-7", "0f9c1d2e"}));
+  EXPECT_EQ(kernel_of_file("gpu-3.rack-7-0f9c1d2e-4026531836-4711.qps"), kernel);
+  EXPECT_EQ(kernel_name("", ""), (KernelName{"host", std::string(kUnknownBoot)}));
+  for (const char* other : {"", ".qps", "4711.qps", "a-b-c.qps", "a-b-c-d.qps", "-0f9c1d2e-1-2.qps",
+                            "---.qps", "gpu3-0f9c1d2e-1-2", "gpu3-0f9c1d2e-1-2.profile.jsonl"})
+    EXPECT_EQ(kernel_of_file(other), std::nullopt) << other;
 }
 
 TEST(ProcessQpsCodec, ShowsTextOfAProcessHarmlessly) {
