@@ -1,6 +1,7 @@
 // `weft nccl qps`: the queue pairs of a job's processes on this host, as libweft-nccl.so tells them.
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "balancer/steer/process_qps.hpp"
@@ -27,16 +28,48 @@ constexpr std::chrono::milliseconds kNap{5};
 constexpr Bytes kMaxProcessFile(std::int64_t{8} << 20);
 /// A process tells ten times a second.
 constexpr std::chrono::seconds kSilent{2};
+/// Of a few jobs: they may have been left since the host booted.
+constexpr std::size_t kMaxEnded = 64;
 
-Result<steer::ProcessQps> read_process(const std::filesystem::path& path) {
+Result<steer::ProcessQps> read_process(const run::ProcessFile& of) {
   Result<steer::ProcessQps> read = fail(ErrorKind::internal, "");
-  for (int turn = 0; turn < kMaxReads && !read; ++turn) {
+  for (int turn = 0; turn < (of.has_ended ? 1 : kMaxReads) && !read; ++turn) {
     if (turn > 0) std::this_thread::sleep_for(kNap);
-    WEFT_TRY(const auto bytes, files::read_text_file(path, kMaxProcessFile));
+    WEFT_TRY(const auto bytes, files::read_text_file(of.path, kMaxProcessFile));
     read = steer::decode_qps(std::as_bytes(std::span(bytes)));
   }
-  if (!read) return pass_on(read, outside_text(path.string()));
+  if (!read) return pass_on(read, outside_text(of.path.string()));
   return read;
+}
+
+/// What the processes of a directory tell.
+struct ToldProcesses {
+  std::vector<steer::ProcessQps> living;
+  std::vector<steer::ProcessQps> ended;  // the latest first
+  std::size_t left_out = 0;              // files of others that have ended, which were not read
+  std::optional<Error> trouble;          // the last that could not be read; those before are printed
+};
+
+/// `job`: of which alone; absent: of all.
+ToldProcesses read_processes(const std::vector<run::ProcessFile>& files,
+                             const std::optional<std::string>& job) {
+  ToldProcesses told;
+  for (const auto& file : files) {
+    if (file.has_ended && told.ended.size() == kMaxEnded) {
+      ++told.left_out;
+      continue;
+    }
+    auto process = read_process(file);
+    if (process) {
+      if (!job || process->job == *job) (file.has_ended ? told.ended : told.living).push_back(*process);
+    } else if (file.has_ended) {  // killed while it wrote
+      print_stderr("weft: {}: its process has ended\n", process.error().message);
+    } else {
+      if (told.trouble) print_stderr("weft: {}\n", told.trouble->message);
+      told.trouble = process.error();
+    }
+  }
+  return told;
 }
 
 std::string state_of(const steer::QpRecord& qp) {
@@ -60,10 +93,14 @@ void print_process(const steer::ProcessQps& process, const nccl::QpTable& record
   std::string line = fmt::format("process {}, {}", process.pid, process.program);
   if (process.rank) line += fmt::format(", rank {}", *process.rank);
   if (!process.host.empty()) line += fmt::format(", on {}", process.host);
+  if (!process.job.empty()) line += fmt::format(", of job {}", process.job);
   line += process.generation == 0 ? ": no labels" : fmt::format(": labels of list {}", process.generation);
   if (process.generation != 0 && process.list_written.count() > 0 && now > process.list_written)
     line += fmt::format(", written {} ago", readable(now - process.list_written));
-  if (now - process.written > kSilent)
+  if (records.has_ended)
+    line += fmt::format("; it has ended, and told this {} ago",
+                        readable(std::max(now - process.written, Nanoseconds(0))));
+  else if (now - process.written > kSilent)
     line += fmt::format("; it has told nothing for {}", readable(now - process.written));
   print_wrapped(line);
   if (!process.note.empty()) print_wrapped(process.note, 2);
@@ -116,8 +153,10 @@ nccl::QpRecord record_of(const steer::ProcessQps& process, const steer::QpRecord
   return made;
 }
 
-nccl::QpTable table_of(const steer::ProcessQps& process) {
+nccl::QpTable table_of(const steer::ProcessQps& process, bool has_ended) {
   nccl::QpTable table{.host = process.host, .at = process.written, .pid = process.pid};
+  table.has_ended = has_ended;
+  table.job = process.job;
   table.program = process.program;
   table.list = process.generation;
   table.left_out = process.left_out;
@@ -130,20 +169,13 @@ Result<void> print_qps(const po::variables_map& values) {
   WEFT_TRY(const auto json, wants_json(values));
   WEFT_TRY(const auto site, read_job_site(values));
   const auto place = nccl_directory(values, "place");
-  WEFT_TRY(const auto paths, run::process_files(place, values.count("place") != 0));
-  std::vector<steer::ProcessQps> processes;
-  std::optional<Error> trouble;
-  for (const auto& path : paths) {
-    auto process = read_process(path);
-    if (process) {
-      processes.push_back(std::move(*process));
-    } else {
-      if (trouble) print_stderr("weft: {}\n", trouble->message);
-      trouble = process.error();
-    }
-  }
+  auto job = text_option(values, "job");
+  if (job) job = steer::job_text(*job);  // as files have it
+  WEFT_TRY(const auto files, run::process_files(place, values.count("place") != 0));
+  auto told = read_processes(files, job);
   std::vector<nccl::QpTable> tables;
-  for (const auto& process : processes) tables.push_back(table_of(process));
+  for (const auto& process : told.living) tables.push_back(table_of(process, false));
+  for (const auto& process : told.ended) tables.push_back(table_of(process, true));
   if (const auto where = site.where()) {
     const nccl::QpPlaces places(*where);
     for (nccl::QpTable& table : tables)
@@ -152,28 +184,38 @@ Result<void> print_qps(const po::variables_map& values) {
   if (json) {
     fmt::print("{}", nccl::qp_tables_json(tables, stamp_now()));
   } else {
+    auto& processes = told.living;
+    std::ranges::move(told.ended, std::back_inserter(processes));
     for (std::size_t i = 0; i < processes.size(); ++i) {
       if (i > 0) fmt::print("\n");
       print_process(processes[i], tables[i], os::wall_now());
     }
-    if (paths.empty())
-      fmt::print("no process of a job tells of its queue pairs in {}\n", outside_text(place));
+    if (processes.empty() && !told.trouble)
+      fmt::print("no process of {} tells of its queue pairs in {}\n", job ? "job " + *job : "a job",
+                 outside_text(place));
   }
-  if (trouble) return tl::unexpected<Error>(*trouble);
+  if (told.left_out > 0)
+    print_stderr("weft: {} older files of ended processes are not read; weft nccl steer removes them\n",
+                 told.left_out);
+  if (told.trouble) return tl::unexpected<Error>(*told.trouble);
   return {};
 }
 
 }  // namespace
 
 OptionParser nccl_qps_options() {
-  OptionParser parser("weft nccl qps [DIR|FILE] [--fabric FABRIC.yaml --paths PATHS.json] [-o table|json]",
-                      "Prints the queue pairs of a job's processes on this host: devices, peers, labels and "
-                      "whose choice they "
-                      "are, what is posted\nand under way, and for how long nothing has completed.",
-                      "  weft nccl qps\n  weft nccl qps --fabric fabric.yaml --paths map.json -o json\n");
+  OptionParser parser(
+      "weft nccl qps [DIR|FILE] [--job ID] [--fabric FABRIC.yaml --paths PATHS.json] [-o table|json]",
+      "Prints the queue pairs of a job's processes on this host: devices, peers, labels and "
+      "whose choice they "
+      "are, what is posted\nand under way, and for how long nothing has completed. Of processes that were "
+      "killed: what they told last.",
+      "  weft nccl qps\n  weft nccl qps --job 4711 --fabric fabric.yaml --paths map.json -o json\n");
   parser.options().add_options()("place", po::value<std::string>()->value_name("DIR"),
                                  "the job's directory (WEFT_NCCL_DIR), or the file of one process; without: "
-                                 "WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm");
+                                 "WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm")(
+      "job", po::value<std::string>()->value_name("ID"),
+      "of this job's processes alone, as WEFT_NCCL_JOB, SLURM_JOB_ID, PBS_JOBID or LSB_JOBID call it there");
   parser.positional("place", 1);
   add_fabric_options(parser.options());
   add_output_option(parser.options(Group::output));

@@ -138,6 +138,7 @@ Result<PairsOfHosts> make_pairs(const files::FabricFile& file, const PathMap* pa
 
 /// Above every list that is there, or in force in a process.
 Result<std::uint64_t> next_generation(const std::string& directory) {
+  run::remove_ended(directory);
   WEFT_TRY(const auto newest, run::newest_list(directory));
   if (newest >= steer::kMaxGeneration)
     return fail(ErrorKind::invalid_input,

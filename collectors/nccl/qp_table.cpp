@@ -107,6 +107,10 @@ Result<QpTable> read_process(const JsonView& view) {
   WEFT_TRY(const auto left_out, read_count<std::uint64_t>(view, "left_out", UINT64_MAX));
   made.left_out = left_out.value_or(0);
   WEFT_TRY(made.note, read_name(view, "note"));
+  WEFT_TRY(made.job, read_name(view, "job"));
+  if (const auto ended = view.find("ended")) {
+    WEFT_TRY(made.has_ended, ended->boolean());
+  }
   WEFT_TRY(const auto qps, view.need("qps"));
   WEFT_TRY(made.qps, files::read_array<QpRecord>(qps, read_qp));
   for (QpRecord& qp : made.qps) {
@@ -161,6 +165,8 @@ void put_process(files::JsonText& out, const QpTable& table, std::span<const QpR
   if (table.list) files::put(out, R"(,"list":{})", *table.list);
   if (table.left_out > 0) files::put(out, R"(,"left_out":{})", table.left_out);
   put_name(out, "note", table.note);
+  put_name(out, "job", table.job);
+  if (table.has_ended) files::put(out, R"(,"ended":true)");
   files::put(out, R"(,"qps":)");
   files::put_array(out, qps, [&](const QpRecord& qp) { put_qp(out, qp); });
   out.push_back('}');

@@ -55,6 +55,8 @@ struct QpTable {
   std::optional<std::uint64_t> list = std::nullopt;  // generation of the labels in force; 0: none
   std::uint64_t left_out = 0;                        // queue pairs that are not told
   std::string note = {};                             // why a list is not in force
+  std::string job = {};                              // that the process is of; empty: it does not say
+  bool has_ended = false;                            // the process: this is what it told last
 };
 
 /// A table a process. Error (invalid_input): no such document, or a value that cannot be; names the place.

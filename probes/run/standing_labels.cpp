@@ -58,6 +58,7 @@ Result<std::uint64_t> take_list(const LabelPlace& place, std::span<const IpAddre
   if (!place.refused.empty()) return fail(ErrorKind::permission, "{}", place.refused);
   WEFT_TRY(const auto held, hold_directory(place.directory));
   const auto mine = [&](Error error) { return in_words_of(place.directory, held, std::move(error)); };
+  remove_ended(held.path);
   const auto newest = newest_list(held.path).map_error(mine);
   if (!newest || bytes.empty()) return newest;
   WEFT_TRY(const auto list, check_labels(bytes, nics, *newest));

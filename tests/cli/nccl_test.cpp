@@ -12,6 +12,7 @@
 #include "collectors/nccl/qp_table.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
+#include "tests/support/left_process.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
 #include "topology/files/fabric_file.hpp"
@@ -23,6 +24,7 @@
 namespace weft::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -288,6 +290,59 @@ TEST(NcclQps, ShowsThePathOfEachLabelWhereAMapTellsIt) {
   EXPECT_EQ(job.qps({"--paths", paths.path()}).status, kExitUsage);
 }
 
+TEST(NcclQps, ShowsOneJobsProcessesAlone) {
+  const JobDirectory job;
+  auto one = sample(), other = sample();
+  one.job = "77";
+  other.job = std::string(100, 'j');
+  other.pid = 4712;
+  job.put(one);
+  job.put(other);
+  EXPECT_THAT(job.qps().out, AllOf(HasSubstr("of job 77"), HasSubstr("process 4712")));
+  EXPECT_THAT(job.qps({"--job", "77"}).out, Not(HasSubstr("process 4712")));
+  const auto said = job.qps({"--job", other.job, "-o", "json"});
+  expect_matches_schema(said.out, "qps");
+  const auto processes = nlohmann::json::parse(said.out)["processes"];
+  ASSERT_EQ(processes.size(), 1u) << said.out;
+  EXPECT_EQ(processes[0]["pid"], 4712);
+  EXPECT_EQ(job.qps({"--job", "79"}).status, 0);
+  EXPECT_THAT(job.qps({"--job", "79"}).out, HasSubstr("no process of job 79 tells of its queue pairs in "));
+}
+
+TEST(NcclQps, ShowsLastWhatKilledProcessesToldTheLatestFirstAndOfManyAFew) {
+  const JobDirectory job;
+  constexpr unsigned kLeft = 100;
+  for (unsigned pid = 1; pid <= kLeft; ++pid) {
+    auto process = sample();
+    process.pid = pid;
+    std::filesystem::last_write_time(
+        leave_file(job.scratch.path(), process),
+        std::filesystem::file_time_type::clock::now() - std::chrono::minutes(pid));
+  }
+  job.put(sample());
+  const auto said = job.qps({"-o", "json"});
+  EXPECT_EQ(said.status, 0) << said.err;
+  expect_matches_schema(said.out, "qps");
+  const auto processes = nlohmann::json::parse(said.out)["processes"];
+  ASSERT_EQ(processes.size(), 65u);
+  EXPECT_EQ(processes[0]["pid"], 4711);
+  EXPECT_FALSE(processes[0].contains("ended"));
+  EXPECT_EQ(processes[1]["pid"], 1);
+  EXPECT_EQ(processes[1]["ended"], true);
+  EXPECT_THAT(said.err, HasSubstr("36 older files of ended processes are not read"));
+  const auto tables = nccl::parse_qp_tables(said.out, "qps.json").value();
+  EXPECT_FALSE(tables[0].has_ended);
+  EXPECT_TRUE(tables[1].has_ended);
+}
+
+TEST(NcclQps, AProcessThatWasKilledWhileItWroteIsNoError) {
+  const JobDirectory job;
+  std::filesystem::resize_file(leave_file(job.scratch.path(), sample()), 513);
+  const auto said = job.qps();
+  EXPECT_EQ(said.status, 0);
+  EXPECT_THAT(unwrapped(said.err), AllOf(HasSubstr("cut short"), HasSubstr("its process has ended")));
+}
+
 TEST(NcclQps, ShowsTheOthersWhereOneFileIsBroken) {
   const JobDirectory job;
   job.put(sample());
@@ -375,6 +430,18 @@ TEST(NcclSteer, NumbersAListAboveAllThatAreThereOrInForce) {
   std::ofstream(job.scratch.path() / "job/labels", std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   EXPECT_THAT(steer_with(job, assignment("49152", "49153")).err, HasSubstr("none can be above it"));
+}
+
+TEST(NcclSteer, RemovesWhatKilledProcessesHaveLeftHoweverMany) {
+  const JobDirectory job;
+  const auto place = job.scratch.path() / "job";
+  std::filesystem::create_directory(place);
+  auto process = sample();
+  for (process.pid = 1; process.pid <= 1100; ++process.pid) leave_file(place, process);
+  const auto said = steer_with(job, assignment("49152", "49153"));
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_EQ(list_in(job).generation, 1u) << "what a dead process had in force does not count";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place), {}), 1);
 }
 
 TEST(NcclSteer, TellsAsADocumentWhatItWrote) {

@@ -77,7 +77,7 @@ TEST(ProcessQpsCodec, OfALibraryThatTellsNoJobAndTakesNoLockThereIsNone) {
   process.job.clear();
   process.holds_lock = false;
   const auto bytes = encode_qps(process);
-  // As versions before 0.2 left them.
+  // As older libraries leave them.
   EXPECT_THAT(std::vector(bytes.begin() + 352, bytes.begin() + kQpsHeader), testing::Each(std::byte{0}));
   EXPECT_EQ(decode_qps(bytes).value(), process);
   EXPECT_EQ(peek_lock(ByteSpan(bytes).first(kQpsHeader)), false);

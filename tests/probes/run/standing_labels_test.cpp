@@ -17,6 +17,7 @@
 #include "probes/run/label_delivery.hpp"
 #include "probes/run/standing_agent.hpp"
 #include "tests/fakes/fake_watch_bus.hpp"
+#include "tests/support/left_process.hpp"
 #include "tests/support/text_of.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -122,6 +123,24 @@ TEST_F(TakenLabels, AreNewerThanAnyThatIsThereOrInForce) {
   // Any user may write a file of a process: one that claims the last number holds nobody up.
   put("b.qps", steer::encode_qps({.pid = 8, .generation = steer::kMaxGeneration}));
   EXPECT_EQ(answer(labels_, {.id = 4}).generation, 41u);
+}
+
+TEST_F(TakenLabels, AreTakenHoweverManyKilledProcessesHaveLeftTheirFiles) {
+  constexpr unsigned kLeft = 1100;
+  for (unsigned pid = 1; pid <= kLeft; ++pid) leave_file(directory(), {.pid = pid, .generation = 40});
+  put("a.qps", steer::encode_qps({.pid = 7, .generation = 4}));
+  EXPECT_EQ(newest_list(directory()).value(), 4u);
+  EXPECT_EQ(process_files(directory(), true).value().size(), kLeft + 1);
+  EXPECT_EQ(give(list_of(5)).refused, "");
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(directory()))
+    left.insert(entry.path().filename());
+  EXPECT_EQ(left, (std::set<std::string>{"a.qps", "labels.77"}));
+}
+
+TEST_F(TakenLabels, AreRefusedWhereMoreProcessesLiveThanAHostHas) {
+  for (int i = 0; i < 1025; ++i) put(std::to_string(i) + ".qps", steer::encode_qps({.pid = 1}));
+  EXPECT_THAT(give(list_of(1)).refused, HasSubstr(directory() + ": more than 1024 files of processes"));
 }
 
 TEST_F(TakenLabels, OfManyJobsTheOldestGo) {
