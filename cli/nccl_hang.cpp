@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "balancer/steer/process_qps.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
 #include "cli/nccl_site.hpp"
@@ -16,6 +17,7 @@
 #include "cli/terminal.hpp"
 #include "collectors/nccl/dump_tree.hpp"
 #include "collectors/nccl/hang_report.hpp"
+#include "collectors/nccl/job_tables.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/files/file_text.hpp"
 
@@ -93,14 +95,28 @@ Result<void> read_ras(const std::string& place, nccl::HangInput& input) {
   return {};
 }
 
+/// Of the job that hangs.
+Result<void> take_tables(const po::variables_map& values, JobSite& site, nccl::HangInput& input) {
+  auto job = text_option(values, "job");
+  if (job && values.count("qps") == 0)
+    return fail(ErrorKind::usage, "--job {}: it needs --qps PLACE, of whose tables it takes that job's",
+                *job);
+  if (job) job = steer::job_text(*job);  // as tables have it
+  for (const std::string& why : site.lost) input.lost.push_back({"queue pairs", std::nullopt, why});
+  WEFT_TRY(auto chosen, nccl::tables_of_job(std::move(site.qps), job));
+  for (std::string& why : chosen.passed_over)
+    input.lost.push_back({"queue pairs", std::nullopt, std::move(why)});
+  input.qps = std::move(chosen.tables);
+  return {};
+}
+
 Result<int> run(const po::variables_map& values) {
   const auto folder = text_option(values, "dumps");
   if (!folder) return fail(ErrorKind::usage, "which dumps? as in: weft nccl hang traces/");
   WEFT_TRY(const bool json, wants_json(values));
   WEFT_TRY(auto site, read_job_site(values));
   nccl::HangInput input;
-  for (const std::string& why : site.lost) input.lost.push_back({"queue pairs", std::nullopt, why});
-  input.qps = std::move(site.qps);
+  WEFT_TRY_VOID(take_tables(values, site, input));
   if (const auto place = text_option(values, "ras")) WEFT_TRY_VOID(read_ras(*place, input));
   WEFT_TRY_VOID(read_dumps(*folder, input));
   const auto verdict = nccl::explain_hang(input, site.where());
@@ -113,7 +129,7 @@ Result<int> run(const po::variables_map& values) {
 
 OptionParser nccl_hang_options() {
   OptionParser parser(
-      "weft nccl hang DIR [--ras HOST:PORT] [--qps PLACE] [--fabric FABRIC.yaml] [-o json]",
+      "weft nccl hang DIR [--ras HOST:PORT] [--qps PLACE [--job ID]] [--fabric FABRIC.yaml] [-o json]",
       "Says why a job hangs, of the Flight Recorder dumps of its ranks (pickle or JSON): a rank that never "
       "entered a collective, is dead, is stuck or called another operation; or the network, and which link. "
       "The exit status is 0 where nothing hangs, 1 where the job is slow, 2 where a cause is named, 3 where "
@@ -124,6 +140,9 @@ OptionParser nccl_hang_options() {
       "ras", po::value<std::string>()->value_name("HOST:PORT|FILE"),
       "NCCL's RAS: asked at this address (its usual port is 28028), or a saved answer");
   add_site_options(parser.options());
+  parser.options().add_options()(
+      "job", po::value<std::string>()->value_name("ID"),
+      "of the tables of queue pairs those of this job alone: where jobs share hosts");
   parser.positional("dumps", 1);
   add_output_option(parser.options(Group::output));
   return parser;

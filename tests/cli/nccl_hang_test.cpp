@@ -18,6 +18,7 @@
 #include "tests/support/hung_job.hpp"
 #include "tests/support/schema.hpp"
 #include "tests/support/scratch_file.hpp"
+#include "tests/support/text_of.hpp"
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
@@ -165,6 +166,36 @@ TEST(NcclHang, ReadsWhatNcclQpsWrites) {
   const auto json = nlohmann::json::parse(told.out);
   EXPECT_EQ(json["cause"], "network") << told.out;
   EXPECT_THAT(told.out, HasSubstr("1 of 1 queue pairs have work under way"));
+}
+
+/// Tables of two jobs that share a host.
+TEST(NcclHang, AsksWhichJobIsMeantWhereTwoHaveARankInCommon) {
+  const auto process = [](int pid, int rank, const char* job, int stalled) {
+    return fmt::format(
+        R"({{"host":"gpu1","at_ns":1000,"pid":{},"rank":{},"job":"{}","qps":[{{"qpn":17,"bytes":9000000,)"
+        R"("outstanding":{},"oldest_ns":{}}}]}})",
+        pid, rank, job, stalled > 0 ? 3 : 0, stalled);
+  };
+  const auto document = [](const std::string& one, const std::string& other) {
+    return fmt::format(R"({{"schema":"weft.qps/1","processes":[{},{}]}})", one, other);
+  };
+  const ScratchFile both(document(process(1, 3, "77", 0), process(2, 3, "78", 2'000'000'000)));
+  expect_matches_schema(text_of(both.path()), "qps");
+  const auto asked = hang({kDumps, "--qps", both.path()});
+  EXPECT_EQ(asked.status, 64);
+  EXPECT_THAT(
+      unwrapped(asked.err),
+      HasSubstr("of several jobs: job 77 and job 78 both have a rank 3: say by --job which one hangs"));
+  const auto well = hang({kDumps, "--qps", both.path(), "--job", "77"});
+  EXPECT_EQ(well.status, 2) << well.err;
+  EXPECT_THAT(well.out, testing::Not(HasSubstr("queue pairs have work")));
+  EXPECT_THAT(hang({kDumps, "--qps", both.path(), "--job", "78"}).out, HasSubstr("1 queue pairs have work"));
+  const auto none = hang({kDumps, "--qps", both.path(), "--job", "79"});
+  EXPECT_EQ(none.status, 64);
+  EXPECT_THAT(unwrapped(none.err), HasSubstr("is of that job; they are of job 77 and job 78"));
+  EXPECT_EQ(hang({kDumps, "--job", "77"}).status, 64);
+  const ScratchFile apart(document(process(1, 2, "77", 0), process(2, 3, "78", 0)));
+  EXPECT_EQ(hang({kDumps, "--qps", apart.path()}).status, 2) << "as one job";
 }
 
 TEST(NcclHang, FromFilesOfAWholeJobItNamesTheLink) {
