@@ -25,7 +25,13 @@ constexpr std::uint32_t kNcclTimeout = 20;  // NCCL_IB_TIMEOUT where a table doe
 constexpr std::uint32_t kNcclRetries = 7;   // NCCL_IB_RETRY_CNT
 constexpr std::size_t kMaxShown = 4;        // queue pairs that are told one by one
 
-using QpKey = std::tuple<std::string_view, std::uint64_t, QpNum>;
+/// Devices number their queue pairs alike, and processes of two pid namespaces may have one pid: those of
+/// equal pid on a host are told apart by their ranks, or by what they send from.
+auto key_of(const QpTable& table, const QpRecord& qp) {
+  return std::tuple(std::string_view(table.host), qp.pid, qp.rank, std::string_view(qp.device),
+                    std::string_view(qp.nic), qp.gid, qp.number);
+}
+using QpKey = decltype(key_of(QpTable(), QpRecord()));
 
 }  // namespace
 
@@ -36,15 +42,16 @@ QpView::QpView(const HangInput& input, const Job& job) {
 }
 
 void QpView::pair_tables(const HangInput& input, const Job& job) {
-  std::map<std::pair<std::string_view, std::uint64_t>, Rank> rank_of;  // by host and process
+  std::map<std::pair<std::string_view, std::uint64_t>, std::optional<Rank>> rank_of;  // by host and process
   for (const Rank rank : job.ranks())
     if (const RankPlace* place = job.place_of(rank); place != nullptr && place->pid)
-      rank_of[{place->host, *place->pid}] = rank;
+      if (const auto [at, is_new] = rank_of.try_emplace({place->host, *place->pid}, rank); !is_new)
+        at->second.reset();  // of several: whose is not known
   std::map<QpKey, std::pair<std::size_t, std::pair<Nanoseconds, Nanoseconds>>> known;  // first and last time
   for (const QpTable& table : input.qps)
     for (const QpRecord& record : table.qps) {
-      const auto [at, is_new] = known.try_emplace(QpKey(table.host, record.pid, record.number), qps_.size(),
-                                                  std::pair(table.at, table.at));
+      const auto [at, is_new] =
+          known.try_emplace(key_of(table, record), qps_.size(), std::pair(table.at, table.at));
       auto& [index, times] = at->second;
       if (is_new) {
         Qp made{.host = &table.host, .last = &record};
@@ -112,13 +119,6 @@ void QpView::judge_queues() {
   }
 }
 
-std::vector<Rank> QpView::senders() const {
-  std::set<Rank> ranks;
-  for (const Qp& qp : qps_)
-    if (qp.stalled && qp.rank) ranks.insert(*qp.rank);
-  return {ranks.begin(), ranks.end()};
-}
-
 std::vector<Rank> QpView::waiting() const {
   std::set<Rank> ranks;
   std::set<Rank> sending;
@@ -163,7 +163,8 @@ NetworkFindings QpView::locate(const JobFabric& fabric, bool busy) const {
     if (!(busy ? qp.busy : qp.stalled) || shown++ >= kMaxShown) continue;
     const QpRecord& last = *qp.last;
     std::string text =
-        fmt::format("queue pair {} of process {} on {}", last.number.value(), last.pid, *qp.host);
+        fmt::format("queue pair {}{} of process {} on {}", last.device.empty() ? "" : last.device + "/",
+                    last.number.value(), last.pid, *qp.host);
     if (qp.rank) text += fmt::format(" (rank {})", *qp.rank);
     if (busy)
       text += fmt::format(": work under way {:.0f} % of the time", 100 * qp.busy_share.value_or(0));

@@ -26,8 +26,7 @@ class QpView {
   /// Queue pairs whose bytes grew between two tables by more than crumbs; the job is not at rest.
   std::size_t moving() const { return moving_; }
   std::size_t busy() const { return busy_; }
-  /// Ranks with a queue pair that stalls, and those that have queue pairs and nothing under way.
-  std::vector<Rank> senders() const;
+  /// Ranks that have queue pairs and nothing under way.
   std::vector<Rank> waiting() const;
   /// Seconds until the first stalled queue pair gives up, and how they are reckoned.
   TimeLimit time_limit() const;

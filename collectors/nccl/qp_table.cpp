@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "topology/base/json_limits.hpp"
 #include "topology/files/json_text.hpp"
@@ -172,13 +173,14 @@ void put_process(files::JsonText& out, const QpTable& table, std::span<const QpR
   out.push_back('}');
 }
 
-/// Of each process the queue pairs.
+/// Of each process the queue pairs; of pods with pids of their own two may have one pid.
 void put_processes(files::JsonText& out, QpTable table, bool& is_first) {
-  std::ranges::stable_sort(table.qps, {}, &QpRecord::pid);
+  const auto process_of = [](const QpRecord& qp) { return std::pair(qp.pid, qp.rank); };
+  std::ranges::stable_sort(table.qps, {}, process_of);
   const std::span<const QpRecord> all(table.qps);
   for (std::size_t from = 0, to = 0; from < all.size() || to == 0; from = to) {
     const std::uint64_t pid = all.empty() ? table.pid : all[from].pid;
-    while (to < all.size() && all[to].pid == pid) ++to;
+    while (to < all.size() && process_of(all[to]) == process_of(all[from])) ++to;
     if (!is_first) out.push_back(',');
     is_first = false;
     put_process(out, table, all.subspan(from, to - from), pid);

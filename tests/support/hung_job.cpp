@@ -54,8 +54,9 @@ class Builder {
     calls_ = calls_of(spec.entries + 60);
     // The collective that hangs stands in the middle of what a dump shows.
     hung_ = spec.entries + 8 + draw(30);
-    if (network()) {
+    if (network() || spec.with_proxies)  // within a host NCCL needs no proxies
       while (calls_[hung_].kind == GroupKind::tensor) ++hung_;
+    if (network()) {
       place_qps();
       pick_channel();
     }
@@ -142,15 +143,19 @@ class Builder {
     std::set<std::uint32_t> strides{1};
     for (std::uint32_t stride = spec_->hosts_per_pod / 4; stride > 0 && stride < hosts_; stride += stride)
       strides.insert(stride);
-    std::uint32_t number = 100;
+    const bool apart = spec_->equal == EqualNumbers::none;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> used;  // by host and device
+    const auto next = [&](std::uint32_t host, std::uint32_t rail) {
+      return 100 + used[apart ? std::pair{0u, 0u} : std::pair{host, rail}]++;
+    };
     for (std::uint32_t rail = 0; rail < spec_->rails; ++rail)
       for (std::uint32_t host = 0; host < hosts_; ++host)
         for (const std::uint32_t stride : strides)
           for (std::size_t i = 0; i < kQpsPerPeer; ++i) {
             const std::uint32_t peer = (host + stride) % hosts_;
             if (peer == host) continue;
-            Qp one{.host = host, .rail = rail, .peer = peer, .number = number, .peer_number = number + 1};
-            number += 2;
+            Qp one{.host = host, .rail = rail, .peer = peer, .number = next(host, rail)};
+            one.peer_number = next(peer, rail);
             one.label = PathLabel(static_cast<std::uint32_t>(49152 + draw(16384)));
             Qp other = one;
             std::swap(other.host, other.peer);
@@ -242,8 +247,31 @@ class Builder {
     const std::int64_t clock =
         1'750'000'000'000'000'000 + static_cast<std::int64_t>(draw(7200)) * 1'000'000'000;
     for (std::size_t i = end - std::min(end, spec_->entries); i < end; ++i) write_entry(out, rank, i, clock);
-    out.end_list().end_dict();
+    out.end_list();
+    if (spec_->with_proxies) write_proxies(out, rank, end > at ? std::optional(at) : std::nullopt);
+    out.end_dict();
     return std::move(out).end();
+  }
+
+  /// `waits_in`: the call that it entered and did not complete.
+  void write_proxies(PickleWriter& out, Rank rank, std::optional<std::size_t> waits_in) {
+    out.text("nccl_comm_state").dict();
+    for (const GroupKind kind : {GroupKind::world, GroupKind::data}) {
+      const auto all = members(kind, rank);
+      const auto own = static_cast<std::size_t>(std::ranges::find(all, rank) - all.begin());
+      std::string active;
+      if (waits_in && calls_[*waits_in].kind == kind)
+        for (const std::size_t channel : {0, 1}) {  // a ring each way round
+          const std::size_t next = (own + (channel == 0 ? 1 : all.size() - 1)) % all.size();
+          const std::size_t before = (own + (channel == 0 ? all.size() - 1 : 1)) % all.size();
+          for (const auto& [type, remote] : {std::pair("SEND", next), {"RECV", before}})
+            active += fmt::format(R"({}{{"opCount":{},"channelId":{},"opType":"{}","remoteRank":{}}})",
+                                  active.empty() ? "" : ",", *waits_in, channel, type, remote);
+        }
+      out.text("0xfeed" + group_name(kind, rank)).dict().text("rank").text(std::to_string(own));
+      out.text("PT_activeOps").text("[" + active + "]").end_dict();
+    }
+    out.end_dict();
   }
 
   double duration_ms(Rank rank, std::size_t index) {
@@ -271,6 +299,7 @@ class Builder {
     const std::int64_t created = clock + static_cast<std::int64_t>(index) * 100'000'000;
     const bool started = state[2] != 'h';
     const bool completed = state[0] == 'c';
+    if (completed && spec_->only_under_way) return;
     const auto duration = static_cast<std::int64_t>(1e6 * duration_ms(rank, index));
     const auto sizes = [&](std::int64_t elements) {
       out.list().list().whole(elements).end_list().end_list();
@@ -318,7 +347,12 @@ class Builder {
   static std::string address(std::uint32_t host) {
     return fmt::format("172.16.{}.{}", host / 250, host % 250 + 1);
   }
-  static std::uint64_t pid(Rank rank) { return 4000 + rank; }
+  std::uint64_t pid(Rank rank) const { return spec_->equal == EqualNumbers::of_pods ? 7 : 4000 + rank; }
+  /// Of the process that has a rail's device.
+  Rank owner(std::uint32_t host, std::uint32_t rail) const {
+    const std::uint32_t devices = spec_->equal == EqualNumbers::of_devices ? 2 : 1;
+    return host * spec_->rails + rail / devices * devices;
+  }
 
   void write_tables() {
     const Nanoseconds apart = std::chrono::seconds(3);
@@ -331,12 +365,13 @@ class Builder {
         if (i == 1) tables[2 * host + 1].at = tables[2 * host].at + apart;
       }
     for (const Qp& qp : qps_) {
-      const Rank rank = qp.host * spec_->rails + qp.rail;
+      const Rank rank = owner(qp.host, qp.rail);
       // A stopped or dead process has no table, or nobody asks it.
       if (victim_ == rank && (spec_->fault == JobFault::dead || spec_->fault == JobFault::host_stopped))
         continue;
       nccl::QpRecord one{.pid = pid(rank), .rank = rank, .number = QpNum(qp.number)};
       one.peer_number = QpNum(qp.peer_number);
+      one.device = fmt::format("mlx5_{}", qp.rail);
       one.nic = nic_name(qp.host, qp.rail), one.peer_nic = nic_name(qp.peer, qp.rail);
       one.label = qp.label;
       one.bytes = qp.data ? 1'000'000'000 + draw(1'000'000'000) : 1'000'000 + draw(1'000'000);

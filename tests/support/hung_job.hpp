@@ -66,6 +66,13 @@ enum class JobFault {
   slow_gpu,
 };
 
+/// Whose queue pairs have equal numbers.
+enum class EqualNumbers {
+  none,
+  of_devices,  // each device counts its own, and a process has two devices
+  of_pods,     // and all processes of a host have one pid, each in a namespace of its own
+};
+
 struct HungJobSpec {
   std::uint32_t pods = 4;
   std::uint32_t hosts_per_pod = 16;
@@ -79,6 +86,10 @@ struct HungJobSpec {
   double lost_tables = 0;    // share of hosts without tables of queue pairs
   bool with_qps = true;
   bool with_ras = true;
+  EqualNumbers equal = EqualNumbers::none;
+  bool with_proxies = false;  // nccl_comm_state of NCCLX: what the proxies of each rank have under way
+  /// Entries that are completed are left out of the dumps.
+  bool only_under_way = false;
 };
 
 struct HungJob {

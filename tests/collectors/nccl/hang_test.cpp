@@ -68,6 +68,19 @@ INSTANTIATE_TEST_SUITE_P(Each, LinkFault,
                                          LinkCase{JobFault::loss, HangCause::network},
                                          LinkCase{JobFault::slow_channel, HangCause::slow_network}));
 
+TEST(Hang, NamesTheLinkWhereQueuePairsOfDevicesAndOfPodsHaveEqualNumbers) {
+  for (const EqualNumbers equal : {EqualNumbers::of_devices, EqualNumbers::of_pods})
+    for (const JobFault fault : {JobFault::black_hole, JobFault::loss, JobFault::slow_channel})
+      for (const std::uint64_t seed : {1, 2, 3}) {
+        auto spec = small(fault, seed);
+        spec.equal = equal;
+        const HungJob job(spec);
+        const auto told = job.explain();
+        ASSERT_THAT(told.links, SizeIs(1)) << told.sentence;
+        EXPECT_EQ(told.links.front().link, job.fabric.name_of(Fabric::link_of(*job.faulty_channel)));
+      }
+}
+
 /// Entries of one group by number; all but the last `open` are completed.
 struct History {
   std::string group = "0";
@@ -305,6 +318,57 @@ TEST(Hang, WithoutAFabricTheNetworkIsNamedAndNoLink) {
   EXPECT_EQ(told.limits[0].what, "queue pair");
   EXPECT_NEAR(told.limits[0].seconds, 34.36, 0.01);
   EXPECT_EQ(told.limits[1].seconds, 600);
+}
+
+/// Two tables of four that wait, 3 s apart: number 17 of one process and device moves, that of another
+/// stands.
+HangInput equal_numbers(const QpRecord& moves, const QpRecord& stands) {
+  auto input = four({});
+  QpRecord later = moves;
+  later.bytes += 500'000;  // no job that moves
+  input.qps.push_back({"gpu1", std::chrono::seconds(10), {moves, stands}});
+  input.qps.push_back({"gpu1", std::chrono::seconds(13), {stands, later}});
+  return input;
+}
+
+TEST(Hang, QueuePairsOfTwoDevicesOrRanksAreNotTakenForOneByTheirNumber) {
+  const QpRecord fine{.pid = 4711, .rank = 0, .number = QpNum(17), .bytes = 9'000'000, .device = "mlx5_0"};
+  QpRecord stalled = fine;
+  stalled.outstanding = 3;
+  stalled.bytes = 1'000'000;
+  const HungJob site(small(JobFault::none));
+  const auto expect_one = [&](const HangInput& input, const char* whose) {
+    const auto told = told_of(input);
+    EXPECT_EQ(told.cause, HangCause::network) << told.sentence;
+    EXPECT_THAT(told.sentence, HasSubstr("1 of 2 queue pairs have work under way that nobody acknowledges"));
+    EXPECT_THAT(explain_hang(input, JobFabric{&site.fabric}).evidence, testing::Contains(HasSubstr(whose)));
+  };
+  QpRecord other = stalled;
+  other.device = "mlx5_1";
+  expect_one(equal_numbers(fine, other), "queue pair mlx5_1/17 of process 4711 on gpu1 (rank 0)");
+  other = stalled;
+  other.rank = 1;  // two pods
+  expect_one(equal_numbers(fine, other), "of process 4711 on gpu1 (rank 1)");
+  other = stalled;
+  other.nic = "gpu1/p2";
+  expect_one(equal_numbers(fine, other), "queue pair");
+  other = stalled;
+  other.gid = IpAddress(IpAddress::V4{10, 0, 0, 2});
+  expect_one(equal_numbers(fine, other), "queue pair");
+}
+
+TEST(Hang, AQueuePairThatTellsNoRankIsNobodysWhereTwoRanksHaveItsPid) {
+  auto input = four({});
+  RasCommunicator all{.hash = "a", .size = 4, .ranks = {}};
+  for (Rank rank = 0; rank < 4; ++rank) all.ranks.push_back({rank, "gpu1", rank < 2 ? 7 : 100 + rank});
+  input.ras = RasReport{};
+  input.ras->communicators = {all};
+  const QpRecord waits{.pid = 7, .number = QpNum(5), .bytes = 9};
+  QpRecord stalled{.pid = 102, .number = QpNum(6), .bytes = 9, .outstanding = 3};
+  stalled.oldest = std::chrono::seconds(9);
+  input.qps.push_back({"gpu1", {}, {waits, stalled}});
+  EXPECT_EQ(told_of(input).cause, HangCause::network) << told_of(input).sentence;
+  EXPECT_THAT(told_of(input).victims, IsEmpty());
 }
 
 TEST(Hang, ARankWithoutADumpMayBeDeadAndThenNoNetworkIsNamed) {
