@@ -4,11 +4,10 @@
 #include <array>
 #include <charconv>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "collectors/nccl/dump_tree.hpp"
-#include "topology/base/json_limits.hpp"
+#include "collectors/nccl/proxy_waits.hpp"
 #include "topology/base/outside_text.hpp"
 #include "topology/base/splitmix.hpp"
 
@@ -297,34 +296,29 @@ Result<void> take_version(const DumpValue& version, FlightDump& dump) {
   return {};
 }
 
-void take_transfers(std::string_view text, std::vector<ActiveTransfer>& active) {
-  if (!check_json_limits(text, {.bytes = 16'000'000, .depth = 16, .values = 1'000'000})) return;
-  const auto all = nlohmann::json::parse(text, nullptr, false);
-  if (!all.is_array()) return;
-  for (const auto& one : all) {
-    if (!one.is_object()) continue;
-    const auto remote = one.find("remoteRank");
-    const auto channel = one.find("channelId");
-    const auto type = one.find("opType");
-    if (remote == one.end() || !remote->is_number_unsigned() || remote->get<std::uint64_t>() > kMaxRank)
-      continue;
-    const bool has_channel = channel != one.end() && channel->is_number_unsigned();
-    active.push_back({.remote = remote->get<Rank>(),
-                      .channel = has_channel ? channel->get<std::uint32_t>() : 0,
-                      .sends = type != one.end() && type->is_string() && *type == "SEND"});
-  }
-}
-
-/// NCCLX: texts of JSON within the dump; of stock NCCL there are none.
-void take_active(Walk& walk, const DumpValue& state, std::vector<ActiveTransfer>& active) {
-  constexpr std::size_t kMaxActive = 10'000;
-  walk.tree.members(state, [&](const DumpValue&, const DumpValue& communicator) {
+/// NCCLX: texts of JSON within the dump. One text may be referred to many times.
+void take_proxies(Walk& walk, const DumpValue& state, std::vector<ProxyState>& proxies) {
+  std::size_t left = kMaxDumpBytes;
+  bool is_whole = true;
+  walk.tree.members(state, [&](const DumpValue& name, const DumpValue& communicator) {
+    is_whole = proxies.size() < kMaxGroups;
+    if (!is_whole) return false;
+    ProxyState& made = proxies.emplace_back(kept(name.text()));
     walk.tree.members(communicator, [&](const DumpValue& key, const DumpValue& value) {
-      if (key.text() == "PT_activeOps" && active.size() < kMaxActive) take_transfers(value.text(), active);
+      const std::string_view text = value.text();
+      if (key.text() == "rank") {
+        made.rank = number_in<Rank>(text);
+        if (value.is(Kind::whole)) made.rank = number_in<Rank>(std::to_string(value.whole));
+      } else if (key.text() == "PT_activeOps") {
+        made.is_whole = text.size() <= left && read_active(text, made.active);
+        left -= std::min(left, text.size());
+      }
       return walk.goes_on();
     });
+    if (made.rank > kMaxRank) made.rank.reset();
     return walk.goes_on();
   });
+  for (ProxyState& made : proxies) made.is_whole = made.is_whole && is_whole;
 }
 
 Result<FlightDump> decode(const DumpTree& tree) {
@@ -357,7 +351,7 @@ Result<FlightDump> decode(const DumpTree& tree) {
       walk.why = fmt::format("entries[{}]: {}", dump.entries.size(), walk.why);
     return walk.goes_on();
   });
-  take_active(walk, state, dump.active);
+  take_proxies(walk, state, dump.proxies);
   if (walk.looked_at > kMaxDumpValues)
     return fail(ErrorKind::invalid_input, "it refers to its values more than {} times", kMaxDumpValues);
   if (!walk.why.empty()) return fail(ErrorKind::invalid_input, "{}", walk.why);

@@ -60,11 +60,19 @@ struct FlightGroup {
   std::vector<Rank> ranks;  // ascending, each once; empty: the dump does not say
 };
 
-/// PT_activeOps of NCCLX: a transfer under way.
+/// PT_activeOps of NCCLX: a transfer that a proxy has under way.
 struct ActiveTransfer {
   Rank remote = 0;  // within its communicator
   std::uint32_t channel = 0;
-  bool sends = false;
+  bool sends = false;  // or receives
+};
+
+/// Of NCCLX, one communicator of nccl_comm_state.
+struct ProxyState {
+  std::string communicator;                 // as all its ranks name it
+  std::optional<Rank> rank = std::nullopt;  // of the dump, within it
+  bool is_whole = false;                    // `active` is all that its proxies have under way
+  std::vector<ActiveTransfer> active = {};
 };
 
 struct FlightDump {
@@ -72,7 +80,7 @@ struct FlightDump {
   std::vector<FlightGroup> groups;
   std::vector<Operation> operations;
   std::vector<FlightEntry> entries;  // in the order of the dump
-  std::vector<ActiveTransfer> active;
+  std::vector<ProxyState> proxies;   // none of stock NCCL
   std::vector<std::string> remarks;  // what of it could not be used
 };
 

@@ -8,12 +8,13 @@
 
 #include "collectors/nccl/job.hpp"
 #include "collectors/nccl/network.hpp"
+#include "collectors/nccl/proxy_waits.hpp"
 #include "collectors/nccl/suspects.hpp"
 
 namespace weft::nccl {
 namespace {
 
-constexpr std::size_t kMaxCalls = 4;  // that have not returned, told one by one
+constexpr std::size_t kMaxCalls = 4;  // that have not returned, and waits of proxies: told one by one
 
 constexpr std::array<std::pair<HangCause, std::string_view>, 10> kNames{{
     {HangCause::none, "none"},
@@ -116,7 +117,8 @@ void doubt_calls(const Job& job, HangVerdict& told) {
 }
 
 /// Why, where no collective is open, it is not certain that nothing hangs; absent: it is.
-std::optional<std::string> doubt_at_rest(const Job& job, std::size_t without_dump, std::size_t transfers) {
+std::optional<std::string> doubt_at_rest(const Job& job, const ProxyWaits& proxies, std::size_t without_dump,
+                                         std::size_t transfers) {
   if (job.ranks().empty()) return "there is no dump that can be used";
   if (without_dump > 0)
     return fmt::format("{} of {} ranks left no dump that can be used; of the others nothing hangs",
@@ -130,6 +132,9 @@ std::optional<std::string> doubt_at_rest(const Job& job, std::size_t without_dum
                          group.title());
   if (transfers > 0)
     return fmt::format("{} transfers between two ranks are not completed, and no collective is", transfers);
+  if (proxies.under_way() > 0)
+    return fmt::format("the proxies of NCCLX have {} transfers under way, and no collective is open",
+                       proxies.under_way());
   return std::nullopt;
 }
 
@@ -167,8 +172,9 @@ class Explanation {
       : input_(&input),
         fabric_(&fabric),
         job_(input),
+        proxies_(job_),
         qps_(input, job_),
-        found_(find_suspects(job_)),
+        found_(find_suspects(job_, proxies_)),
         group_(found_.group ? &job_.groups()[*found_.group] : nullptr) {}
 
   HangVerdict explain() && {
@@ -212,6 +218,7 @@ class Explanation {
     }
     if (group_ && !(went_on && told_.cause == HangCause::none))
       told_.collective = collective_of(job_, *group_);
+    if (told_.cause == HangCause::unknown) report_waits();
     if (told_.cause != HangCause::none) report_limits(qps_, group_, told_);
     return std::move(told_);
   }
@@ -247,6 +254,19 @@ class Explanation {
           told_.victims.push_back(member.rank);
   }
 
+  /// Who waits for a rank of which no wait is known.
+  void report_waits() {
+    std::size_t told = 0;
+    for (const ProxyWait& wait : proxies_.all()) {
+      const bool is_lost = std::ranges::binary_search(without_dump_, wait.remote);
+      if (!is_lost && !proxies_.is_idle(wait.remote)) continue;
+      if (told++ < kMaxCalls)
+        told_.evidence.push_back(
+            fmt::format("{}, which {}", to_string(wait), is_lost ? "left no dump" : "has nothing under way"));
+    }
+    if (told > kMaxCalls) told_.evidence.push_back(fmt::format("and {} such waits more", told - kMaxCalls));
+  }
+
   std::string why_unknown(bool moves) const {
     const JobGroup& group = *group_;
     if (moves)
@@ -268,7 +288,7 @@ class Explanation {
   }
 
   void nothing_hangs() {
-    if (const auto doubt = doubt_at_rest(job_, without_dump_.size(), found_.transfers))
+    if (const auto doubt = doubt_at_rest(job_, proxies_, without_dump_.size(), found_.transfers))
       return conclude(told_, HangCause::unknown, "unknown, because " + *doubt);
     if (!job_.in_calls().empty()) return doubt_calls(job_, told_);
     if (const auto wrong = find_completed_mismatch(job_)) {
@@ -283,6 +303,7 @@ class Explanation {
   const HangInput* input_;
   const std::optional<JobFabric>* fabric_;
   Job job_;
+  ProxyWaits proxies_;
   QpView qps_;
   Suspects found_;
   const JobGroup* group_;  // that hangs by itself; null: none

@@ -218,6 +218,10 @@ std::string Job::name_of(Rank rank) const {
                      place->host.empty() ? "an unknown host" : place->host);
 }
 
+std::string Job::names_of(const std::vector<Rank>& ranks) const {
+  return ranks.size() == 1 ? name_of(ranks.front()) : rank_list(ranks);
+}
+
 const Operation& Job::operation(Rank rank, const FlightEntry& entry) const {
   return read_.at(rank).dump->operations[entry.operation];
 }
@@ -254,6 +258,13 @@ std::size_t Job::unplaced() const {
     count += static_cast<std::size_t>(std::ranges::count_if(
         read.blocked, [&](const Elsewhere& one) { return one.group >= groups_.size(); }));
   return count;
+}
+
+bool Job::has_completed_entries() const {
+  return std::ranges::any_of(read_, [](const auto& read) {
+    return std::ranges::any_of(read.second.dump->entries,
+                               [](const FlightEntry& entry) { return entry.state == EntryState::completed; });
+  });
 }
 
 std::string rank_list(const std::vector<Rank>& ranks, std::size_t most) {

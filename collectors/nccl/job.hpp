@@ -78,6 +78,8 @@ class Job {
   const RankPlace* place_of(Rank rank) const;
   /// "rank 17 (process 483072 on gpu3)".
   std::string name_of(Rank rank) const;
+  /// Of one that, of several "ranks 3, 5 and 12 more".
+  std::string names_of(const std::vector<Rank>& ranks) const;
   /// The operation of an entry of that rank's dump.
   const Operation& operation(Rank rank, const FlightEntry& entry) const;
   /// The first entry of a collective in a rank's dump; null: it has none.
@@ -105,6 +107,8 @@ class Job {
   const std::map<Rank, const FlightEntry*>& in_calls() const { return in_calls_; }
   /// Entries that are not completed, of groups whose members the dumps contradict each other about.
   std::size_t unplaced() const;
+  /// False: dumps of nothing but what is under way.
+  bool has_completed_entries() const;
 
  private:
   struct Read {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -44,10 +42,6 @@ std::string at(const JobGroup& group, std::uint64_t collective) {
 }
 std::string at(const JobGroup& group) { return at(group, *group.hangs_at); }
 
-std::string names(const Job& job, const std::vector<Rank>& ranks) {
-  return ranks.size() == 1 ? job.name_of(ranks.front()) : rank_list(ranks);
-}
-
 /// Who called something else than the others as that collective.
 std::optional<Suspicion> mismatch_at(const Job& job, const JobGroup& group, std::uint64_t collective) {
   struct Way {
@@ -79,7 +73,7 @@ std::optional<Suspicion> mismatch_at(const Job& job, const JobGroup& group, std:
   const std::string what = difference(*ways[0].operation, *other.operation);
   const std::string theirs = to_string(*ways[0].operation);
   made.sentence = majority ? fmt::format("{} called {} as {}, {} of the others {}: another {}",
-                                         names(job, other.ranks), to_string(*other.operation),
+                                         job.names_of(other.ranks), to_string(*other.operation),
                                          at(group, collective), ways[0].ranks.size(), theirs, what)
                            : fmt::format("{} and {} disagree about {}: {} here, {} there",
                                          rank_list(ways[0].ranks), rank_list(other.ranks),
@@ -96,8 +90,8 @@ std::optional<Suspicion> mismatch_at(const Job& job, const JobGroup& group, std:
 
 class GroupSuspects {
  public:
-  GroupSuspects(const Job& job, std::size_t index)
-      : job_(&job), group_(&job.groups()[index]), index_(index) {}
+  GroupSuspects(const Job& job, const ProxyWaits& proxies, std::size_t index)
+      : job_(&job), proxies_(&proxies), group_(&job.groups()[index]), index_(index) {}
 
   std::optional<Suspicion> find() {
     if (auto silent = silent_ranks(); silent || !why.empty()) return silent;
@@ -127,11 +121,11 @@ class GroupSuspects {
           dead ? fmt::format(
                      "{} {} dead: no dump, and RAS has not reached it for {} s; the others "
                      "wait in {}",
-                     names(*job_, ranks), ranks.size() == 1 ? "is" : "are", kRasDeadAfterS, at(*group_))
+                     job_->names_of(ranks), ranks.size() == 1 ? "is" : "are", kRasDeadAfterS, at(*group_))
                : fmt::format(
                      "{} {} not answer RAS and left no dump: stopped, or its host hangs; "
                      "the others wait in {}",
-                     names(*job_, ranks), ranks.size() == 1 ? "does" : "do", at(*group_));
+                     job_->names_of(ranks), ranks.size() == 1 ? "does" : "do", at(*group_));
       for (std::size_t i = 0; i < std::min(ranks.size(), kMaxTold); ++i)
         made.evidence.push_back(fmt::format("RAS: {} {}", job_->name_of(ranks[i]),
                                             dead ? "is considered dead" : "is unresponsive"));
@@ -149,7 +143,7 @@ class GroupSuspects {
       // A dump of nothing but what is under way is empty of a rank that completed all.
       const bool is_sure =
           member.entries > 0 || (*group_->hangs_at <= kFirst && !job_->dump_of(member.rank)->entries.empty());
-      (is_sure ? sure : unsure).push_back(member.rank);
+      (is_sure || is_awaited(member.rank) ? sure : unsure).push_back(member.rank);
     }
     if (sure.empty()) {
       if (!unsure.empty())
@@ -164,12 +158,36 @@ class GroupSuspects {
       return std::nullopt;
     }
     Suspicion made{.cause = HangCause::never_entered, .ranks = sure};
-    made.sentence = fmt::format("{} never entered {}, in which {} {}", names(*job_, sure), at(*group_),
+    made.sentence = fmt::format("{} never entered {}, in which {} {}", job_->names_of(sure), at(*group_),
                                 waiting(), waiting() == 1 ? "rank waits" : "ranks wait");
     for (std::size_t i = 0; i < std::min(sure.size(), kMaxTold); ++i)
-      made.evidence.push_back(fmt::format("{}: the last that it entered is {}, and it completed all",
-                                          job_->name_of(sure[i]), group_->find(sure[i])->entered));
+      made.evidence.push_back(group_->find(sure[i])->entries == 0 && is_awaited(sure[i])
+                                  ? why_awaited(sure[i])
+                                  : fmt::format("{}: the last that it entered is {}, and it completed all",
+                                                job_->name_of(sure[i]), group_->find(sure[i])->entered));
     return made;
+  }
+
+  /// Of those who wait in the collective, one that waits for the rank in this direction.
+  std::optional<ProxyWait> wait_for(Rank rank, bool sends) const {
+    for (const ProxyWait& wait : proxies_->for_rank(rank))
+      if (const Member* member = group_->find(wait.rank);
+          wait.sends == sends && member != nullptr && member->blocked == group_->hangs_at)
+        return wait;
+    return std::nullopt;
+  }
+
+  /// It waits for nothing, and others wait for it both ways: of one way alone a lost acknowledgement or a GPU
+  /// that does not take what came may be the cause. A dump without entries says that nothing is under way
+  /// where no dump has any that is completed.
+  bool is_awaited(Rank rank) const {
+    return proxies_->is_idle(rank) && wait_for(rank, true) && wait_for(rank, false) &&
+           (!job_->dump_of(rank)->entries.empty() || !job_->has_completed_entries());
+  }
+  std::string why_awaited(Rank rank) const {
+    return fmt::format("{}: neither its dump nor its proxies have anything under way; {}, {}",
+                       job_->name_of(rank), to_string(*wait_for(rank, false)),
+                       to_string(*wait_for(rank, true)));
   }
 
   std::optional<Suspicion> not_started() {
@@ -192,7 +210,7 @@ class GroupSuspects {
     made.sentence = fmt::format(
         "{} entered {} and its GPU never started it: its host or GPU is stuck, and {} "
         "ranks wait",
-        names(*job_, late), at(*group_), started);
+        job_->names_of(late), at(*group_), started);
     for (std::size_t i = 0; i < std::min(late.size(), kMaxTold); ++i)
       made.evidence.push_back(fmt::format("{}: scheduled, not started", job_->name_of(late[i])));
     return made;
@@ -219,6 +237,7 @@ class GroupSuspects {
   }
 
   const Job* job_;
+  const ProxyWaits* proxies_;
   const JobGroup* group_;
   std::size_t index_;
 };
@@ -240,70 +259,6 @@ std::set<std::size_t> waits_for(const Job& job, std::size_t index) {
     }
   }
   return others;
-}
-
-/// "nccl:send 3->1" and "nccl:recv 1<-3": the other rank, within the group.
-std::optional<std::size_t> peer_in(std::string_view name) {
-  std::size_t arrow = name.find("->");
-  if (arrow == name.npos) arrow = name.find("<-");
-  if (arrow == name.npos) return std::nullopt;
-  std::size_t peer = 0;
-  const auto digits = name.substr(arrow + 2);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), peer);
-  return error == std::errc() && end != digits.data() ? std::optional(peer) : std::nullopt;
-}
-
-/// How many transfers, up to a record of a dump; absent: the dump, a ring, has lost its oldest entries.
-std::optional<std::size_t> posted(const FlightDump& dump, std::string_view group, std::string_view name,
-                                  std::uint64_t up_to = std::numeric_limits<std::uint64_t>::max()) {
-  if (dump.entries.front().record != 0) return std::nullopt;
-  return std::ranges::count_if(dump.entries, [&](const FlightEntry& entry) {
-    return entry.is_p2p && entry.record <= up_to && dump.groups[entry.group].name == group &&
-           dump.operations[entry.operation].name == name;
-  });
-}
-
-/// "nccl:recv 1<-3" of "nccl:send 3->1", and the other way round.
-std::string other_half(std::string_view name, std::size_t peer) {
-  const bool sends = name.find("->") != name.npos;
-  const auto rank = name.substr(name.find(' ') + 1);
-  return fmt::format("nccl:{} {}{}{}", sends ? "recv" : "send", peer, sends ? "<-" : "->",
-                     rank.substr(0, rank.find_first_of("-<")));
-}
-
-/// A transfer whose other half its peer, which waits for nothing, never posted. Two ranks make the transfers
-/// of a direction in one order: the n-th of one is the n-th of the other.
-std::optional<Suspicion> missing_half(const Job& job, std::size_t& transfers) {
-  std::map<Rank, std::pair<Rank, std::string>> absent;  // who, for whom it is missing, which
-  for (const Rank rank : job.ranks())
-    for (const Job::Elsewhere& one : job.blocked_elsewhere(job.groups().size(), rank)) {
-      if (!one.entry->is_p2p) continue;
-      ++transfers;
-      const auto peer = peer_in(job.operation(rank, *one.entry).name);
-      if (one.group >= job.groups().size() || !peer || *peer >= job.groups()[one.group].members.size())
-        continue;
-      const Member& other = job.groups()[one.group].members[*peer];
-      if (!other.has_dump || other.rank == rank || job.dump_of(other.rank)->entries.empty() ||
-          !job.blocked_elsewhere(job.groups().size(), other.rank).empty())
-        continue;
-      const auto& [name, group] =
-          std::tie(job.operation(rank, *one.entry).name, job.groups()[one.group].name);
-      const auto number = posted(*job.dump_of(rank), group, name, one.entry->record);
-      const auto matched = posted(*job.dump_of(other.rank), group, other_half(name, *peer));
-      if (number && matched && *matched >= *number) continue;  // its half is done
-      absent.try_emplace(other.rank, rank, number ? fmt::format("transfer {} of {}", *number, name) : name);
-    }
-  if (absent.empty()) return std::nullopt;
-  Suspicion made{.cause = HangCause::never_entered};
-  for (const auto& [rank, why] : absent) {
-    made.ranks.push_back(rank);
-    if (made.evidence.size() < kMaxTold)
-      made.evidence.push_back(
-          fmt::format("rank {} waits in {}, and rank {} has nothing under way", why.first, why.second, rank));
-  }
-  made.sentence = fmt::format("{} never came to a transfer that {} waits for", names(job, made.ranks),
-                              rank_list({absent.begin()->second.first}));
-  return made;
 }
 
 Suspicion wrong_order(const Job& job, const std::map<std::size_t, std::set<std::size_t>>& waits) {
@@ -335,13 +290,13 @@ Suspicion wrong_order(const Job& job, const std::map<std::size_t, std::set<std::
 
 }  // namespace
 
-Suspects find_suspects(const Job& job) {
+Suspects find_suspects(const Job& job, const ProxyWaits& proxies) {
   Suspects found;
   const std::size_t transfers = job.groups().size();  // stands for all transfers between two ranks
   std::map<std::size_t, std::set<std::size_t>> waits;
   for (std::size_t i = 0; i < job.groups().size(); ++i)
     if (job.groups()[i].hangs_at) waits[i] = waits_for(job, i);
-  const auto half = missing_half(job, found.transfers);
+  const auto half = find_missing_half(job, proxies, found.transfers);
   // A group that waits for one that does not hang waits for a rank that is on its way.
   for (auto& [index, others] : waits)
     std::erase_if(others, [&](std::size_t other) { return other != transfers && !waits.contains(other); });
@@ -349,7 +304,7 @@ Suspects find_suspects(const Job& job) {
   for (const auto& [index, others] : waits) {
     if (!others.empty()) continue;
     any_root = true;
-    GroupSuspects group(job, index);
+    GroupSuspects group(job, proxies, index);
     auto suspicion = group.find();
     const bool better = suspicion && (!found.suspicion || suspicion->cause == HangCause::dead);
     if (!found.group || better) {

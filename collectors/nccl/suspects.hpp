@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectors/nccl/hang.hpp"
+#include "collectors/nccl/proxy_waits.hpp"
 
 namespace weft::nccl {
 
@@ -24,7 +25,11 @@ struct Suspects {
   std::string why;            // why nobody is suspected, where a group hangs
   std::size_t transfers = 0;  // between two ranks, not completed
 };
-Suspects find_suspects(const Job& job);
+Suspects find_suspects(const Job& job, const ProxyWaits& proxies);
+
+/// A transfer whose other half its peer, which waits for nothing, never posted. Two ranks make the transfers
+/// of a direction in one order: the n-th of one is the n-th of the other. `transfers`: not completed, in all.
+std::optional<Suspicion> find_missing_half(const Job& job, const ProxyWaits& proxies, std::size_t& transfers);
 
 /// A collective that ranks called differently and that all completed all the same, as NCCL lets sizes differ
 /// where buffers hold them: what they got of it is wrong.

@@ -57,9 +57,15 @@ TEST(FlightDump, ThoseOfPythonsPickleAreRead) {
     EXPECT_EQ(last.timeout_ms, 600'000u);
     EXPECT_EQ(last.completed, 0);
     EXPECT_EQ(dump->entries.front().duration, 3'250'000);
-    ASSERT_THAT(dump->active, SizeIs(1));
-    EXPECT_EQ(dump->active[0].remote, 1u);
-    EXPECT_TRUE(dump->active[0].sends);
+    ASSERT_THAT(dump->proxies, SizeIs(1));
+    const ProxyState& state = dump->proxies[0];
+    EXPECT_EQ(state.communicator, "0xabc");
+    EXPECT_EQ(state.rank, *rank_of_file(name));
+    EXPECT_TRUE(state.is_whole);
+    ASSERT_THAT(state.active, SizeIs(1));
+    EXPECT_EQ(state.active[0].remote, 1u);
+    EXPECT_EQ(state.active[0].channel, 3u);
+    EXPECT_TRUE(state.active[0].sends);
   }
 }
 
@@ -146,6 +152,32 @@ TEST(Pickle, DepthAndMemoHaveLimits) {
   EXPECT_THAT(error_of("\x80\x02" + std::string(100'000, '(')), HasSubstr("too deep"));
   EXPECT_THAT(error_of(std::string("\x80\x02Nr\xff\xff\xff\xff.", 9)), HasSubstr("nothing is kept"));
   EXPECT_THAT(error_of(std::string("\x80\x02X\xff\xff\xff\xff", 7)), HasSubstr("cut short"));
+}
+
+TEST(FlightDump, WhatOfTheProxiesIsNotUnderstoodIsNotTakenForAllThereIs) {
+  const auto state_of = [](const std::string& active, bool with_rank = true) {
+    PickleWriter out;
+    out.dict().text("version").text("2.4").text("entries").list().end_list().text("nccl_comm_state").dict();
+    out.text("0x1").dict();
+    if (with_rank) out.text("rank").whole(5);
+    out.text("CT_currentColls").text("[]").text("PT_activeOps").text(active).end_dict().end_dict().end_dict();
+    const auto dump = parse_flight_dump(std::move(out).end());
+    EXPECT_TRUE(dump && dump->proxies.size() == 1);
+    return dump ? dump->proxies.at(0) : ProxyState{};
+  };
+  const ProxyState whole = state_of(
+      R"([{"channelId":3,"opType":"SEND","remoteRank":1},{"channelId":0,"opType":"RECV","remoteRank":2}])");
+  EXPECT_TRUE(whole.is_whole);
+  EXPECT_EQ(whole.rank, 5u);
+  ASSERT_THAT(whole.active, SizeIs(2));
+  EXPECT_FALSE(whole.active[1].sends);
+  EXPECT_TRUE(state_of("[]").is_whole);
+  EXPECT_EQ(state_of("[]", false).rank, std::nullopt);
+  for (const char* other :
+       {"", "7", "[7]", "[{}]", R"([{"channelId":3,"opType":"PUT","remoteRank":1}])",
+        R"([{"channelId":-3,"opType":"SEND","remoteRank":1}])", R"([{"opType":"SEND","remoteRank":1}])",
+        R"([{"channelId":3,"opType":"SEND","remoteRank":1000000}])", R"([{"channelId":3)"})
+    EXPECT_FALSE(state_of(other).is_whole) << other;
 }
 
 TEST(FlightDump, OtherVersionsAreToldApart) {

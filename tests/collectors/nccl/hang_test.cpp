@@ -418,6 +418,114 @@ TEST(Hang, AHostThatAcknowledgesNothingIsNoLinksFault) {
   EXPECT_THAT(told.sentence, HasSubstr(fabric.name_of(fabric.hosts()[0])));
 }
 
+HungJobSpec by_proxies(JobFault fault, std::uint64_t seed) {
+  auto spec = small(fault, seed);
+  spec.only_under_way = true;
+  spec.with_ras = spec.with_qps = false;
+  return spec;
+}
+
+TEST(HangByProxies, OfDumpsOfOnlyWhatIsUnderWayTheRankIsNamedForWhichTheOthersWait) {
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    auto spec = by_proxies(JobFault::never_entered, seed);
+    spec.with_proxies = true;
+    const HungJob job(spec);
+    const auto told = job.explain();
+    EXPECT_EQ(told.cause, HangCause::never_entered) << told.sentence;
+    EXPECT_THAT(told.ranks, ElementsAre(*job.faulty_rank));
+    EXPECT_THAT(told.evidence, testing::Contains(HasSubstr(fmt::format("sends, rank"))));
+  }
+  EXPECT_EQ(HungJob(by_proxies(JobFault::never_entered, 1)).explain().cause, HangCause::unknown);
+}
+
+TEST(HangByProxies, WhoWaitsForARankWithoutADumpIsTold) {
+  auto spec = small(JobFault::dead, 2);
+  spec.with_ras = spec.with_qps = false;
+  spec.with_proxies = true;
+  const HungJob job(spec);
+  const auto told = job.explain();
+  EXPECT_EQ(told.cause, HangCause::unknown) << told.sentence;
+  const Rank before = (*job.faulty_rank + 28) % 32;  // on its rail, a host earlier
+  EXPECT_THAT(told.evidence, testing::Contains(fmt::format(
+                                 "rank {} waits on channel 0 to send to rank {}, which left no dump", before,
+                                 *job.faulty_rank)));
+}
+
+TEST(HangByProxies, OfANetworkThatCarriesNothingNoRankIsNamed) {
+  for (const JobFault fault : {JobFault::black_hole, JobFault::loss}) {
+    auto spec = by_proxies(fault, 3);
+    spec.with_proxies = true;
+    EXPECT_THAT(HungJob(spec).explain().ranks, IsEmpty());
+    spec.with_qps = true;
+    EXPECT_EQ(HungJob(spec).explain().cause, HangCause::network);
+  }
+}
+
+ProxyState state_of(Rank own, std::vector<ActiveTransfer> active) {
+  return {.communicator = "0x1", .rank = own, .is_whole = true, .active = std::move(active)};
+}
+
+TEST(HangByProxies, WhileTheyHaveSomethingUnderWayNothingIsCalledHealthy) {
+  const History done{.open = 0};
+  auto input = four({{0, {done}}, {1, {done}}, {2, {done}}, {3, {done}}});
+  EXPECT_EQ(told_of(input).cause, HangCause::none);
+  for (Rank rank = 0; rank < 4; ++rank) input.dumps[rank].dump.proxies = {state_of(rank, {})};
+  EXPECT_EQ(told_of(input).cause, HangCause::none);
+  input.dumps[3].dump.proxies = {state_of(3, {{.remote = 2, .channel = 5}})};
+  const auto told = told_of(input);
+  EXPECT_EQ(told.cause, HangCause::unknown) << told.sentence;
+  EXPECT_THAT(told.sentence, HasSubstr("proxies"));
+  EXPECT_THAT(told.evidence,
+              ElementsAre("rank 3 waits on channel 5 for what rank 2 sends, which has nothing under way"));
+  input.dumps[3].dump.proxies[0].rank.reset();  // whose ranks these are is not known
+  for (Rank rank = 0; rank < 3; ++rank) input.dumps[rank].dump.proxies.clear();
+  EXPECT_EQ(told_of(input).cause, HangCause::unknown);
+}
+
+/// Rank 1 has no entry of the group in which the others wait.
+HangInput one_without_entries(std::vector<ActiveTransfer> of_rank_0, std::vector<ActiveTransfer> of_rank_1,
+                              std::vector<ActiveTransfer> of_rank_2) {
+  const History past{.group = "1", .members = {0, 1}, .open = 0};  // its dump has lost the older
+  auto input = four({{1, {past, {.numbers = {}}}}});
+  input.dumps[0].dump.proxies = {state_of(0, std::move(of_rank_0))};
+  input.dumps[1].dump.proxies = {state_of(1, std::move(of_rank_1))};
+  input.dumps[2].dump.proxies = {state_of(2, std::move(of_rank_2))};
+  return input;
+}
+
+TEST(HangByProxies, ARankIsNamedOnlyWhereOthersWaitForItBothWaysAndItHasNothingUnderWay) {
+  const ActiveTransfer to_1{.remote = 1, .sends = true}, of_1{.remote = 1}, to_2{.remote = 2, .sends = true};
+  const auto named = told_of(one_without_entries({to_1}, {}, {of_1}));
+  EXPECT_EQ(named.cause, HangCause::never_entered) << named.sentence;
+  EXPECT_THAT(named.ranks, ElementsAre(1));
+  // One way alone may be a lost acknowledgement, or a GPU that does not take what came.
+  EXPECT_EQ(told_of(one_without_entries({to_1}, {}, {})).cause, HangCause::unknown);
+  EXPECT_EQ(told_of(one_without_entries({}, {}, {of_1})).cause, HangCause::unknown);
+  EXPECT_EQ(told_of(one_without_entries({to_1}, {to_2}, {of_1})).cause, HangCause::unknown);
+  auto unread = one_without_entries({to_1}, {}, {of_1});
+  unread.dumps[1].dump.proxies[0].is_whole = false;
+  EXPECT_EQ(told_of(unread).cause, HangCause::unknown);
+  auto contradictory = one_without_entries({to_1}, {}, {of_1});
+  contradictory.dumps[3].dump.proxies = {state_of(1, {})};
+  EXPECT_EQ(told_of(contradictory).cause, HangCause::unknown);
+  auto without_rank = one_without_entries({to_1}, {}, {of_1});
+  for (RankDump& dump : without_rank.dumps)
+    for (ProxyState& state : dump.dump.proxies) state.rank.reset();
+  EXPECT_EQ(told_of(without_rank).cause, HangCause::unknown);
+}
+
+TEST(HangByProxies, APeerWhoseHalfOfATransferIsUnderWayIsNotSaidNeverToHaveComeToIt) {
+  const History send{
+      .numbers = {1}, .operation = {"nccl:send 0->2", 64, 64, "Float", "Float"}, .is_p2p = true};
+  const History done{.numbers = {1, 2}, .open = 0};
+  auto input = four({{0, {done, send}}, {1, {done}}, {2, {done}}, {3, {done}}});
+  input.dumps[0].dump.proxies = {state_of(0, {{.remote = 2, .sends = true}})};
+  input.dumps[2].dump.proxies = {state_of(2, {})};
+  EXPECT_THAT(told_of(input).ranks, ElementsAre(2));
+  input.dumps[2].dump.proxies = {state_of(2, {{.remote = 0}})};
+  EXPECT_EQ(told_of(input).cause, HangCause::unknown) << told_of(input).sentence;
+}
+
 TEST(Hang, ItsReportFitsTheColumnsAndItsDocumentTheSchema) {
   for (const JobFault fault : {JobFault::black_hole, JobFault::dead, JobFault::slow_gpu, JobFault::none}) {
     const auto told = HungJob(small(fault)).explain();
