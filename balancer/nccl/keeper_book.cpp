@@ -98,11 +98,12 @@ steer::ProcessQps QpBook::tell(const std::string& note) {
     record.bytes = tracked->bytes;
     const std::uint64_t posted = tracked->posted;
     const std::uint64_t completed = tracked->completed;
-    record.under_way = posted > completed ? posted - completed : 0;
-    record.stalled = record.under_way > 0 ? now - tracked->state.progress : std::chrono::nanoseconds(0);
-    if (const auto last = tracked->state.completed_at) record.quiet = now - *last;
     record.errors = tracked->errors;
     record.failed = record.errors > 0;
+    // One in error has nothing under way: all comes back, and what of it are sends is not said.
+    record.under_way = !record.failed && posted > completed ? posted - completed : 0;
+    record.stalled = record.under_way > 0 ? now - tracked->state.progress : std::chrono::nanoseconds(0);
+    if (const auto last = tracked->state.completed_at) record.quiet = now - *last;
     process.qps.push_back(std::move(record));
   }
   return process;

@@ -104,7 +104,7 @@ void QpMover::observe(TrackedQp& tracked, Clock::time_point now) {
   const auto completed = tracked.completed.load(std::memory_order_acquire);
   const std::uint64_t posted = tracked.posted;
   const std::uint32_t unanswered = tracked.unanswered;
-  if (completed < posted) state.record.busy += now - state.looked;
+  if (completed < posted && tracked.errors == 0) state.record.busy += now - state.looked;
   state.looked = now;
   if (completed != state.seen_completed) state.completed_at = now;
   if (completed != state.seen_completed || completed >= posted) {
@@ -130,9 +130,9 @@ bool QpMover::step(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
     give_held(lock, tracked);
   } else if (state.record.move == steer::Move::under_way) {
     continue_move(lock, tracked, now);
-  } else if (state.ready && state.calls == 0 && state.record.source != steer::LabelSource::program &&
-             state.tried != book_.generation() && now >= state.again &&
-             state.stuck_at != state.seen_completed) {
+  } else if (state.ready && state.calls == 0 && tracked.errors == 0 &&
+             state.record.source != steer::LabelSource::program && state.tried != book_.generation() &&
+             now >= state.again && state.stuck_at != state.seen_completed) {
     const auto wanted = book_.label_of(tracked);
     if (!wanted || wanted->label == state.record.label) {
       state.tried = book_.generation();
@@ -221,6 +221,8 @@ bool QpMover::is_at_rest(Lock& lock, TrackedQp& tracked, Clock::time_point now) 
 void QpMover::continue_move(Lock& lock, TrackedQp& tracked, Clock::time_point now) {
   auto& state = tracked.state;
   if (!state.draining) {
+    // In error: what is held comes back to the program by its completions, as all else.
+    if (tracked.errors > 0) return end_move(lock, tracked, steer::Move::not_at_rest);
     if (!is_at_rest(lock, tracked, now)) return;
     const auto drains = without_lock(lock, tracked, [&] {
       return rdma::start_drain(calls_.library, tracked.qp, state.wanted, state.peer_lids);

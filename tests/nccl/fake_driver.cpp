@@ -3,8 +3,9 @@
 // soft-RoCE 6.1 does it, a queue pair that drains with work under way loses its completions. FAKE_STALL names
 // queue pairs (by their number, from 1) that complete nothing, or nothing in their first FAKE_STALL_MS;
 // FAKE_REFUSE_LABEL a flow label that the device refuses; FAKE_REFUSE_RTS=1: it stays drained. Posts without
-// a completion take FAKE_SLOW_UNSIGNALED_US more, draining takes FAKE_DRAIN_MS. FAKE_MLX5 is the library of
-// its provider. A call on a queue pair that is destroyed ends the process.
+// a completion take FAKE_SLOW_UNSIGNALED_US more, draining takes FAKE_DRAIN_MS; FAKE_FAIL_IN_DRAIN=1: who
+// drains is in error at once. FAKE_MLX5 is the library of its provider. A call on a queue pair that is
+// destroyed ends the process.
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 
@@ -80,6 +81,7 @@ int post_send(ibv_qp* qp, ibv_send_wr* chain, ibv_send_wr** bad) {
     if (fake.attributes.qp_state < IBV_QPS_RTS) return EINVAL;
     if (fake.under_way.size() >= fake.made_with.cap.max_send_wr) return ENOMEM;
     if (kDelay.count() < 0) continue;  // a device that does nothing
+    ++fake.tally.posted;
     static const std::chrono::microseconds kSlow(number_of("FAKE_SLOW_UNSIGNALED_US", 0));
     const bool signaled = (post->send_flags & IBV_SEND_SIGNALED) != 0 || fake.made_with.sq_sig_all != 0;
     fake.under_way.push_back({post->wr_id, first_bytes(*post), fake.attributes.ah_attr.grh.flow_label,
@@ -213,6 +215,8 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* wanted, int mask) {
   if ((mask & IBV_QP_AV) != 0 && static_cast<long>(label) == number_of("FAKE_REFUSE_LABEL", -1))
     return EINVAL;
   const bool is_drained = fake.attributes.qp_state == IBV_QPS_SQD;
+  const bool leaves_error = (mask & IBV_QP_STATE) != 0 && wanted->qp_state == IBV_QPS_RESET;
+  if (fake.attributes.qp_state == IBV_QPS_ERR && !leaves_error) return EINVAL;
   if ((mask & IBV_QP_AV) != 0 && is_drained && Clock::now() < fake.drained) return EINVAL;
   if (is_drained && wanted->qp_state == IBV_QPS_RTS && number_of("FAKE_REFUSE_RTS", 0) != 0) return EINVAL;
   if ((mask & IBV_QP_AV) != 0) fake.attributes.ah_attr = wanted->ah_attr;
@@ -224,6 +228,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* wanted, int mask) {
     fake.stalls = fake.stalls || !fake.under_way.empty();
     fake.drained = Clock::now() + std::chrono::milliseconds(number_of("FAKE_DRAIN_MS", 0));
     ++fake.tally.drains;
+    if (number_of("FAKE_FAIL_IN_DRAIN", 0) != 0) fake.attributes.qp_state = IBV_QPS_ERR;
   }
   if (wanted->qp_state == IBV_QPS_RTR) fake.tally.first_label = label;
   return 0;
@@ -254,6 +259,11 @@ int fake_modify_port(ibv_qp* qp, uint16_t port) {
   const std::scoped_lock lock(mutex);
   of(qp)->attributes.ah_attr.grh.flow_label = port - 0xC000u;
   return 0;
+}
+
+void fake_fail(ibv_qp* qp) {
+  const std::scoped_lock lock(mutex);
+  of(qp)->attributes.qp_state = IBV_QPS_ERR;
 }
 
 void fake_tally(ibv_qp* qp, FakeTally* tally) {

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -31,10 +32,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::map<std::string, long> options{
-    {"qps", 4},     {"messages", 50}, {"depth", 16},   {"inline", 0},  {"unsignaled", 1}, {"label", 0},
-    {"answers", 0}, {"bytes", 64},    {"flush", 0},    {"threads", 1}, {"fork", 0},       {"close", 0},
-    {"peer", 2},    {"dlid", 0},      {"timeout", 20}, {"rnr", 7},     {"rest", 0},       {"greedy", 0},
-    {"watch", 0},   {"unload", 0},    {"all", 0}};
+    {"qps", 4},   {"messages", 50}, {"depth", 16}, {"inline", 0},       {"unsignaled", 1},
+    {"label", 0}, {"answers", 0},   {"bytes", 64}, {"flush", 0},        {"threads", 1},
+    {"fork", 0},  {"close", 0},     {"peer", 2},   {"dlid", 0},         {"timeout", 20},
+    {"rnr", 7},   {"rest", 0},      {"greedy", 0}, {"watch", 0},        {"unload", 0},
+    {"all", 0},   {"fail", 0},      {"bears", 0},  {"communicators", 0}};
 
 template <class F>
 F call(void* library, const char* name, const char* version = "IBVERBS_1.1") {
@@ -55,6 +57,7 @@ struct Calls {
         create_qp(call<decltype(create_qp)>(library, "ibv_create_qp")),
         modify_qp(call<decltype(modify_qp)>(library, "ibv_modify_qp")),
         destroy_qp(call<decltype(destroy_qp)>(library, "ibv_destroy_qp")),
+        fail(call<decltype(fail)>(library, "fake_fail")),
         read_tally(call<decltype(read_tally)>(library, "fake_tally")) {}
   ibv_device** (*get_device_list)(int*);
   ibv_context* (*open_device)(ibv_device*);
@@ -63,6 +66,7 @@ struct Calls {
   ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*);
   int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int);
   int (*destroy_qp)(ibv_qp*);
+  void (*fail)(ibv_qp*);
   FakeTally tally(ibv_qp* qp) const {
     FakeTally seen;
     read_tally(qp, &seen);
@@ -78,7 +82,8 @@ struct Connection {
   ibv_cq* cq = nullptr;
   std::vector<std::uint64_t> memory;  // of each message under way, its number
   std::uint64_t posted = 0;
-  std::uint64_t ended = 0;  // as far as completions tell
+  std::uint64_t ended = 0;   // as far as completions tell
+  std::uint64_t failed = 0;  // completions with an error
 };
 
 void must(int error, const char* what) {
@@ -167,8 +172,14 @@ void poll(Connection& connection) {
   ibv_wc completions[16];
   const int count = connection.cq->context->ops.poll_cq(connection.cq, 16, completions);
   for (int i = 0; i < count; ++i) {
-    if (completions[i].status != IBV_WC_SUCCESS) must(EIO, "completion");
-    connection.ended = completions[i].wr_id + 1;
+    const bool failed = completions[i].status != IBV_WC_SUCCESS;
+    if (failed && options["bears"] == 0) must(EIO, "completion");
+    if (!failed) {
+      connection.ended = completions[i].wr_id + 1;
+      continue;
+    }
+    if (connection.failed == 0) connection.ended = completions[i].wr_id;  // those before have gone
+    if (completions[i].wr_id != connection.ended + connection.failed++) must(EIO, "the order of errors");
   }
 }
 
@@ -186,12 +197,21 @@ void run(const Calls& calls, ibv_context* context, ibv_pd* pd, std::vector<Conne
     goes_on = false;
     if (options["watch"] != 0) make_another(calls, context, pd);
     for (Connection& connection : connections) {
-      post(connection);
+      if (connection.failed == 0) post(connection);
       poll(connection);
       const FakeTally tally = calls.tally(connection.qp);
-      goes_on = goes_on || (messages > 0 ? tally.messages < messages : tally.count < 2);
+      if (connection.failed > 0)
+        goes_on = goes_on || connection.posted > connection.ended + connection.failed;
+      else
+        goes_on = goes_on || (messages > 0 ? tally.messages < messages : tally.count < 2);
     }
+    Connection& first = connections.front();
+    if (options["fail"] != 0 && first.failed == 0 && first.posted > calls.tally(first.qp).posted)
+      calls.fail(first.qp);
   }
+  if (options["bears"] != 0 && Clock::now() >= until) must(ETIMEDOUT, "neither an error nor an end");
+  for (const Connection& one : connections)
+    if (one.failed > 0 && one.posted != one.ended + one.failed) must(EIO, "a post never came back");
 }
 
 /// Destroys every other one while they have work, and makes as many again.
@@ -215,11 +235,32 @@ void tell(const Calls& calls, const std::vector<Connection>& connections) {
   std::fflush(stdout);
 }
 
-void work(const Calls& calls, ibv_context* context, std::size_t count) {
-  ibv_pd* pd = calls.alloc_pd(context);
+std::vector<Connection> make_some(const Calls& calls, ibv_context* context, ibv_pd* pd, std::size_t count) {
   std::vector<Connection> connections;
   for (std::size_t i = 0; i < count; ++i)
     connections.push_back(make(calls, context, pd, static_cast<int>(options["peer"])));
+  return connections;
+}
+
+void communicators(const Calls& calls, ibv_context* context, std::size_t count) {
+  ibv_pd* pd = calls.alloc_pd(context);
+  auto older = make_some(calls, context, pd, count);
+  run(calls, context, pd, older);
+  tell(calls, older);
+  for (int turn = 0; turn < 3; ++turn) {
+    auto newer = make_some(calls, context, pd, count);
+    run(calls, context, pd, older);
+    run(calls, context, pd, newer);
+    tell(calls, newer);
+    for (Connection& connection : older) must(calls.destroy_qp(connection.qp), "destroy");
+    older = std::move(newer);
+  }
+}
+
+void work(const Calls& calls, ibv_context* context, std::size_t count) {
+  if (options["communicators"] != 0) return communicators(calls, context, count);
+  ibv_pd* pd = calls.alloc_pd(context);
+  auto connections = make_some(calls, context, pd, count);
   if (options["flush"] != 0) connections.push_back(make(calls, context, pd, 1));
   if (options["close"] != 0) close_some(calls, connections, context, pd);
   run(calls, context, pd, connections);
@@ -227,9 +268,40 @@ void work(const Calls& calls, ibv_context* context, std::size_t count) {
   for (Connection& connection : connections) must(calls.destroy_qp(connection.qp), "destroy");
 }
 
+/// What a tuner plugin is asked for by an NCCL that knows no other; it stays open.
+void open_tuner() {
+  const char* const name = std::getenv("NCCL_TUNER_PLUGIN");
+  if (name == nullptr) return;
+  void* const plugin = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (plugin == nullptr || dlsym(plugin, "ncclTunerPlugin_v3") == nullptr) must(ENOENT, "the tuner plugin");
+}
+
+int without_verbs() {
+  constexpr const char* kVersion = "GLIBC_2.2.5";
+  const auto found = reinterpret_cast<decltype(&std::snprintf)>(dlvsym(RTLD_DEFAULT, "snprintf", kVersion));
+  char text[8] = "";
+  if (found == nullptr || found(text, sizeof text, "%d", 42) != 2 || std::string(text) != "42") return 7;
+  if (dlvsym(RTLD_DEFAULT, "ibv_get_device_list", "IBVERBS_1.1") != nullptr) return 8;
+  if (dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr) return 9;
+  // The preloaded library shows these itself, to a program that asks for anybody's.
+  ibv_qp_attr attributes{};
+  for (void* modify :
+       {dlsym(RTLD_DEFAULT, "ibv_modify_qp"), dlvsym(RTLD_DEFAULT, "ibv_modify_qp", "IBVERBS_1.1")})
+    if (modify != nullptr &&
+        reinterpret_cast<decltype(&ibv_modify_qp)>(modify)(nullptr, &attributes, 0) != ENOSYS)
+      return 10;
+  for (void* destroy :
+       {dlsym(RTLD_DEFAULT, "ibv_destroy_qp"), dlvsym(RTLD_DEFAULT, "ibv_destroy_qp", "IBVERBS_1.1")})
+    if (destroy != nullptr && reinterpret_cast<decltype(&ibv_destroy_qp)>(destroy)(nullptr) != ENOSYS)
+      return 11;
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "no-verbs") == 0) return without_verbs();
+  open_tuner();
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
     options[word.substr(0, word.find('='))] = std::strtol(word.c_str() + word.find('=') + 1, nullptr, 10);

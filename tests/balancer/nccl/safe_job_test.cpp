@@ -9,6 +9,7 @@
 #include "tests/places.hpp"
 #include "tests/support/verbs_job.hpp"
 #include "topology/os/file_descriptor.hpp"
+#include "topology/os/run_program.hpp"
 
 namespace weft::nccl {
 namespace {
@@ -140,6 +141,85 @@ TEST(SafeJob, FailsAQueuePairThatStaysDrained) {
   job.tell({2, {labels_of_pair({kPort + 11})}});
   EXPECT_TRUE(job.end().empty());
   EXPECT_THAT(job.said, HasSubstr("completion: ")) << "it must see that its queue pair is of no use";
+}
+
+/// It posts all the time, also while others of its posts are under way.
+const std::vector<std::string> kFailsHeld{"fail=1", "bears=1", "unsignaled=2", "rest=10"};
+
+TEST(SafeJob, GivesBackAllPostsOfAQueuePairThatComesIntoErrorWhileTheyAreHeld) {
+  VerbsJob job;
+  for (const auto& qp : moved(job, kFailsHeld, {"FAKE_DELAY_US=400000"})) {
+    const bool has_failed = qp.labels.front() == 1;
+    EXPECT_EQ(qp.labels.size(), has_failed ? 1u : 2u) << "only the other has another label";
+    EXPECT_EQ(qp.drains, has_failed ? 0u : 1u);
+  }
+}
+
+TEST(SafeJob, GivesBackAllPostsOfAQueuePairThatComesIntoErrorAsItDrains) {
+  VerbsJob job;
+  for (const auto& qp : moved(job, {"bears=1"}, {"FAKE_FAIL_IN_DRAIN=1"})) {
+    EXPECT_EQ(qp.drains, 1u);
+    EXPECT_THAT(qp.labels, testing::SizeIs(1));
+  }
+}
+
+TEST(SafeJob, TellsOfAQueuePairInErrorAndThatNothingOfItIsUnderWay) {
+  VerbsJob job;
+  job.tell({1, {labels_of_pair({kPort + 1, kPort + 2})}});
+  auto options = kFailsHeld;
+  options.insert(options.end(), {"qps=2", "messages=10000000"});
+  job.start(options, {"FAKE_DELAY_US=400000"});
+  ASSERT_TRUE(job.told([](const auto& process) { return process.qps.size() == 2; }));
+  job.tell({2, {labels_of_pair({kPort + 11, kPort + 12})}});
+  const auto told = job.told([](const auto& process) {
+    return process.qps.size() == 2 && process.qps[0].errors > 0 &&
+           process.qps[0].move != steer::Move::under_way && process.qps[1].move == steer::Move::done;
+  });
+  ASSERT_TRUE(told);
+  const auto& failed = told->qps[0];
+  EXPECT_TRUE(failed.failed);
+  EXPECT_EQ(failed.label, PathLabel(kPort + 1));
+  EXPECT_EQ(failed.under_way, 0u);
+  EXPECT_EQ(failed.stalled.count(), 0);
+  EXPECT_FALSE(told->qps[1].failed);
+}
+
+TEST(SafeJob, LeavesAProgramWithoutLibibverbsAlone) {
+  const VerbsJob job;
+  const auto ended =
+      os::run_program({"env", "LD_PRELOAD=" + job.preload, "WEFT_NCCL_DIR=" + job.directory().string(),
+                       WEFT_BINARY_DIR "/verbs_client", "no-verbs"},
+                      "", std::chrono::seconds(20));
+  EXPECT_TRUE(ended) << ended.error().message;
+  EXPECT_TRUE(std::filesystem::is_empty(job.directory()));
+}
+
+/// An NCCL before 2.28 opens the library as a tuner plugin, by which nothing comes into the way of its verbs.
+TEST(SafeJob, AsATunerPluginAloneChangesNothingOfTheQueuePairs) {
+  VerbsJob job;
+  job.tell({1, {labels_of_pair({kPort + 5})}});
+  const std::string plugin = "NCCL_TUNER_PLUGIN=" + job.preload;
+  job.preload.clear();
+  const auto qps = job.run({"qps=2"}, {plugin});
+  ASSERT_EQ(qps.size(), 2u) << job.said;
+  for (const auto& qp : qps) EXPECT_EQ(qp.first_label, 0u);
+  EXPECT_TRUE(job.own_file().empty());
+  job.preload = plugin.substr(plugin.find('=') + 1);
+  const auto both = job.run({"qps=2"}, {plugin});
+  ASSERT_EQ(both.size(), 2u) << job.said;
+  for (const auto& qp : both) EXPECT_EQ(qp.first_label, 5u);
+}
+
+TEST(SafeJob, GivesThePlacesOfACommunicatorThatGoesToTheNextOne) {
+  VerbsJob job;
+  job.tell({1, {labels_of_pair({kPort + 5, kPort + 6, kPort + 7, kPort + 8, kPort + 9, kPort + 10})}});
+  std::vector<std::uint32_t> labels;
+  for (const auto& qp : job.run({"qps=2", "communicators=1"})) {
+    labels.push_back(qp.first_label);
+    EXPECT_THAT(qp.labels, ElementsAre(qp.first_label)) << "and sends by it";
+    EXPECT_EQ(qp.wrong, 0u);
+  }
+  EXPECT_THAT(labels, ElementsAre(5, 6, 7, 8, 5, 6, 7, 8)) << job.said;
 }
 
 TEST(SafeJob, KnowsTheLinkByThePortAndNotByADlidThatIsNobodys) {
