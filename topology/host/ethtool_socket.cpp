@@ -10,76 +10,28 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "topology/host/netlink_socket.hpp"
+
 namespace weft::host {
 namespace {
 
-constexpr timeval kPatience{.tv_sec = 0, .tv_usec = 500'000};
 constexpr std::size_t kAnswerSize = 65'536;
 constexpr std::uint32_t kMaxStatistics = 16'384;
 // The kernel writes as many values as the driver has when it is asked, which may have become more.
 constexpr std::uint32_t kRoom = 1'024;
 
-class Message {
- public:
-  Message(std::uint16_t type, ByteSpan fixed) : bytes_(NLMSG_HDRLEN) {
-    nlmsghdr header{};
-    header.nlmsg_type = type;
-    header.nlmsg_flags = NLM_F_REQUEST;
-    std::memcpy(bytes_.data(), &header, sizeof header);
-    append(fixed);
-  }
-  void attribute(int type, ByteSpan payload) {
-    nlattr header{};
-    header.nla_type = static_cast<std::uint16_t>(type);
-    header.nla_len = static_cast<std::uint16_t>(NLA_HDRLEN + payload.size());
-    append(std::as_bytes(std::span(&header, 1)));
-    append(payload);
-  }
-  void text(int type, const std::string& value) {
-    attribute(type, std::as_bytes(std::span(value.c_str(), value.size() + 1)));
-  }
-  template <class T>
-  void number(int type, T value) {
-    attribute(type, std::as_bytes(std::span(&value, 1)));
-  }
-  ByteSpan attributes(std::size_t fixed) const { return ByteSpan(bytes_).subspan(NLMSG_HDRLEN + fixed); }
-  ByteSpan finish() {
-    const auto size = static_cast<std::uint32_t>(bytes_.size());
-    std::memcpy(bytes_.data() + offsetof(nlmsghdr, nlmsg_len), &size, sizeof size);
-    return bytes_;
-  }
-
- private:
-  void append(ByteSpan what) {
-    bytes_.insert(bytes_.end(), what.begin(), what.end());
-    bytes_.resize(NLMSG_ALIGN(bytes_.size()));
-  }
-  std::vector<std::byte> bytes_;
-};
-
-Message generic(std::uint16_t family, std::uint8_t command, std::uint8_t version) {
+NetlinkQuestion generic(std::uint16_t family, std::uint8_t command, std::uint8_t version) {
   const genlmsghdr header{.cmd = command, .version = version, .reserved = 0};
   return {family, std::as_bytes(std::span(&header, 1))};
 }
 
 /// Only attributes, to stand in another one or behind others.
-Message loose() { return {0, {}}; }
-
-Result<os::FileDescriptor> open_netlink(int protocol) {
-  os::FileDescriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
-  if (!socket) return fail(ErrorKind::absent, "no netlink socket: {}", std::strerror(errno));
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  const int on = 1;
-  ::setsockopt(socket.get(), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
-  ::setsockopt(socket.get(), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof on);
-  return socket;
-}
+NetlinkQuestion loose() { return {0, {}}; }
 
 Result<std::vector<std::byte>> converse(const os::FileDescriptor& socket, ByteSpan question) {
   // What came too late for an earlier question is no answer to this one.
@@ -172,7 +124,7 @@ Result<NamedCounts> link_statistics(const std::string& interface) {
   WEFT_TRY_VOID(check_name(interface));
   WEFT_TRY(const auto socket, open_netlink(NETLINK_ROUTE));
   const ifinfomsg body{};
-  Message question(RTM_GETLINK, std::as_bytes(std::span(&body, 1)));
+  NetlinkQuestion question(RTM_GETLINK, std::as_bytes(std::span(&body, 1)));
   question.text(IFLA_IFNAME, interface);
   WEFT_TRY(const auto answer, converse(socket, question.finish()));
   return decode_link(answer);
