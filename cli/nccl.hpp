@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/nccl_kernel_qps.hpp"
 #include "cli/options.hpp"
 #include "cli/words.hpp"
 #include "probes/run/label_delivery.hpp"
@@ -18,6 +19,8 @@ const WordGroup& nccl_words();
 int nccl_env_command(const Arguments& arguments);
 OptionParser nccl_env_options();
 int nccl_qps_command(const Arguments& arguments);
+/// With another kernel.
+int nccl_qps_command(const Arguments& arguments, const ReadRdmaResources& read_rdma);
 OptionParser nccl_qps_options();
 int nccl_steer_command(const Arguments& arguments);
 OptionParser nccl_steer_options();

@@ -1,4 +1,5 @@
-// `weft nccl qps`: the queue pairs of a job's processes on this host, as libweft-nccl.so tells them.
+// `weft nccl qps`: the queue pairs of a job's processes on this host, as libweft-nccl.so tells them, and
+// those of other processes, as the kernel does.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -7,6 +8,7 @@
 #include "balancer/steer/process_qps.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/nccl.hpp"
+#include "cli/nccl_kernel_qps.hpp"
 #include "cli/nccl_site.hpp"
 #include "cli/options.hpp"
 #include "cli/stamp.hpp"
@@ -50,9 +52,9 @@ struct ToldProcesses {
   std::optional<Error> trouble;          // the last that could not be read; those before are printed
 };
 
-/// `job`: of which alone; absent: of all.
+/// `job`: of which alone; absent: of all. What is told here is left out of the kernel's.
 ToldProcesses read_processes(const std::vector<run::ProcessFile>& files,
-                             const std::optional<std::string>& job) {
+                             const std::optional<std::string>& job, KernelQps& kernel) {
   ToldProcesses told;
   for (const auto& file : files) {
     if (file.has_ended && told.ended.size() == kMaxEnded) {
@@ -61,6 +63,7 @@ ToldProcesses read_processes(const std::vector<run::ProcessFile>& files,
     }
     auto process = read_process(file);
     if (process) {
+      if (!file.has_ended) kernel.leave_out(*process, file.path);
       if (!job || process->job == *job) (file.has_ended ? told.ended : told.living).push_back(*process);
     } else if (file.has_ended) {  // killed while it wrote
       print_stderr("weft: {}: its process has ended\n", process.error().message);
@@ -165,14 +168,25 @@ nccl::QpTable table_of(const steer::ProcessQps& process, bool has_ended) {
   return table;
 }
 
-Result<void> print_qps(const po::variables_map& values) {
+/// Behind those that processes tell.
+void print_kernel_tables(std::span<const nccl::QpTable> tables, bool is_first) {
+  for (const nccl::QpTable& table : tables) {
+    if (!std::exchange(is_first, false)) fmt::print("\n");
+    print_kernel_table(table);
+  }
+}
+
+Result<void> print_qps(const po::variables_map& values, const ReadRdmaResources& read_rdma) {
   WEFT_TRY(const auto json, wants_json(values));
   WEFT_TRY(const auto site, read_job_site(values));
   const auto place = nccl_directory(values, "place");
   auto job = text_option(values, "job");
   if (job) job = steer::job_text(*job);  // as files have it
   WEFT_TRY(const auto files, run::process_files(place, values.count("place") != 0));
-  auto told = read_processes(files, job);
+  auto kernel = kernel_qps_of_this_host();
+  const bool is_one_file = files.size() == 1 && files.front().path == place;
+  if (!is_one_file && !job) kernel.ask(read_rdma);
+  auto told = read_processes(files, job, kernel);
   std::vector<nccl::QpTable> tables;
   for (const auto& process : told.living) tables.push_back(table_of(process, false));
   for (const auto& process : told.ended) tables.push_back(table_of(process, true));
@@ -181,7 +195,10 @@ Result<void> print_qps(const po::variables_map& values) {
     for (nccl::QpTable& table : tables)
       for (nccl::QpRecord& qp : table.qps) qp.path = places.path_names(qp);
   }
+  const auto kernels = kernel.tables(os::wall_now());
+  for (const std::string& note : kernel.notes()) print_stderr("weft: {}\n", note);
   if (json) {
+    tables.insert(tables.end(), kernels.begin(), kernels.end());
     fmt::print("{}", nccl::qp_tables_json(tables, stamp_now()));
   } else {
     auto& processes = told.living;
@@ -193,6 +210,7 @@ Result<void> print_qps(const po::variables_map& values) {
     if (processes.empty() && !told.trouble)
       fmt::print("no process of {} tells of its queue pairs in {}\n", job ? "job " + *job : "a job",
                  outside_text(place));
+    print_kernel_tables(kernels, processes.empty() && told.trouble.has_value());
   }
   if (told.left_out > 0)
     print_stderr("weft: {} older files of ended processes are not read; weft nccl steer removes them\n",
@@ -209,7 +227,7 @@ OptionParser nccl_qps_options() {
       "Prints the queue pairs of a job's processes on this host: devices, peers, labels and "
       "whose choice they "
       "are, what is posted\nand under way, and for how long nothing has completed. Of processes that were "
-      "killed: what they told last.",
+      "killed: what they told last; of others without the library: what the kernel lists.",
       "  weft nccl qps\n  weft nccl qps --job 4711 --fabric fabric.yaml --paths map.json -o json\n");
   parser.options().add_options()("place", po::value<std::string>()->value_name("DIR"),
                                  "the job's directory (WEFT_NCCL_DIR), or the file of one process; without: "
@@ -222,8 +240,16 @@ OptionParser nccl_qps_options() {
   return parser;
 }
 
+int nccl_qps_command(const Arguments& arguments, const ReadRdmaResources& read_rdma) {
+  const auto values = nccl_qps_options().parse(arguments);
+  if (!values) return report(values.error());
+  if (OptionParser::help_was_asked(*values)) return kExitHealthy;
+  const auto done = print_qps(*values, read_rdma);
+  return done ? kExitHealthy : report(done.error());
+}
+
 int nccl_qps_command(const Arguments& arguments) {
-  return run_command(nccl_qps_options(), arguments, print_qps);
+  return nccl_qps_command(arguments, host::read_rdma_resources);
 }
 
 }  // namespace weft::cli

@@ -283,8 +283,8 @@ class Explanation {
     if (!found_.why.empty()) return "unknown, because " + found_.why;
     return fmt::format(
         "unknown, because all {} ranks entered {} and none differs: {}", group.members.size(), at,
-        input_->qps.empty() ? "tables of their queue pairs (--qps) would tell whether it is the network"
-                            : "no queue pair in the tables has old work under way");
+        qps_.count() == 0 ? "tables of their queue pairs (--qps) would tell whether it is the network"
+                          : "no queue pair in the tables has old work under way");
   }
 
   void nothing_hangs() {

@@ -48,7 +48,9 @@ void QpView::pair_tables(const HangInput& input, const Job& job) {
       if (const auto [at, is_new] = rank_of.try_emplace({place->host, *place->pid}, rank); !is_new)
         at->second.reset();  // of several: whose is not known
   std::map<QpKey, std::pair<std::size_t, std::pair<Nanoseconds, Nanoseconds>>> known;  // first and last time
-  for (const QpTable& table : input.qps)
+  for (const QpTable& table : input.qps) {
+    if (table.by_kernel) unseen_ += table.qps.size();
+    if (table.by_kernel) continue;
     for (const QpRecord& record : table.qps) {
       const auto [at, is_new] =
           known.try_emplace(key_of(table, record), qps_.size(), std::pair(table.at, table.at));
@@ -70,6 +72,7 @@ void QpView::pair_tables(const HangInput& input, const Job& job) {
       }
       qp.between = times.second - times.first;
     }
+  }
   for (Qp& qp : qps_)
     if (qp.first != nullptr && qp.between.count() > 0 && qp.last->bytes >= qp.first->bytes)
       qp.moved = qp.last->bytes - qp.first->bytes;
@@ -147,6 +150,11 @@ TimeLimit QpView::time_limit() const {
 std::vector<std::string> QpView::remarks() const {
   std::vector<std::string> all;
   if (failed_ > 0) all.push_back(fmt::format("{} of {} queue pairs have errors", failed_, qps_.size()));
+  if (unseen_ > 0)
+    all.push_back(fmt::format(
+        "what {} queue pairs of the tables have under way: the kernel's list alone tells of them, "
+        "no library",
+        unseen_));
   return all;
 }
 

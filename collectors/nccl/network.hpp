@@ -58,6 +58,7 @@ class QpView {
   std::size_t moving_ = 0;
   std::size_t busy_ = 0;
   std::size_t failed_ = 0;  // with errors
+  std::size_t unseen_ = 0;  // by the kernel's list alone, and twice where two tables tell of them
 };
 
 }  // namespace weft::nccl

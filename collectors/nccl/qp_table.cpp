@@ -14,6 +14,7 @@ namespace {
 using files::JsonView;
 
 constexpr std::string_view kSchema = "weft.qps/1";
+constexpr std::string_view kByKernel = "kernel";
 // 100,000 QPs of a host, with all members and paths of six channels.
 constexpr JsonLimits kLimits{.bytes = 256'000'000, .depth = 8, .values = 8'000'000};
 constexpr std::uint64_t kMaxAge = 4'000'000'000'000'000'000;  // nanoseconds: what 64 bits hold
@@ -89,6 +90,7 @@ Result<QpRecord> read_qp(const JsonView& view) {
   WEFT_TRY(const auto moves, read_count<std::uint64_t>(view, "moves", UINT64_MAX));
   made.moves = moves.value_or(0);
   WEFT_TRY(made.move, read_name(view, "move"));
+  WEFT_TRY(made.state, read_name(view, "state"));
   return made;
 }
 
@@ -112,6 +114,11 @@ Result<QpTable> read_process(const JsonView& view) {
   if (const auto ended = view.find("ended")) {
     WEFT_TRY(made.has_ended, ended->boolean());
   }
+  if (const auto source = view.find("source")) {
+    WEFT_TRY(const auto text, source->text());
+    if (text != kByKernel) return source->error("expected {}, not {}", kByKernel, source->shown());
+    made.by_kernel = true;
+  }
   WEFT_TRY(const auto qps, view.need("qps"));
   WEFT_TRY(made.qps, files::read_array<QpRecord>(qps, read_qp));
   for (QpRecord& qp : made.qps) {
@@ -127,7 +134,7 @@ void put_name(files::JsonText& out, const char* name, const std::string& text) {
   files::put_string(out, text);
 }
 
-void put_qp(files::JsonText& out, const QpRecord& qp) {
+void put_qp(files::JsonText& out, const QpRecord& qp, bool by_kernel) {
   const auto put_time = [&](const char* name, const std::optional<Nanoseconds>& time) {
     if (time) files::put(out, R"(,"{}":{})", name, time->count());
   };
@@ -142,7 +149,8 @@ void put_qp(files::JsonText& out, const QpRecord& qp) {
     files::put(out, R"(,"path":)");
     files::put_array(out, qp.path, [&](const std::string& channel) { files::put_string(out, channel); });
   }
-  files::put(out, R"(,"bytes":{},"outstanding":{},"errors":{})", qp.bytes, qp.outstanding, qp.errors);
+  if (!by_kernel)
+    files::put(out, R"(,"bytes":{},"outstanding":{},"errors":{})", qp.bytes, qp.outstanding, qp.errors);
   put_time("oldest_ns", qp.oldest);
   put_time("quiet_ns", qp.quiet);
   put_time("busy_ns", qp.busy);
@@ -153,6 +161,7 @@ void put_qp(files::JsonText& out, const QpRecord& qp) {
   put_name(out, "label_by", qp.label_by);
   if (qp.moves > 0) files::put(out, R"(,"moves":{})", qp.moves);
   put_name(out, "move", qp.move);
+  put_name(out, "state", qp.state);
   out.push_back('}');
 }
 
@@ -168,8 +177,9 @@ void put_process(files::JsonText& out, const QpTable& table, std::span<const QpR
   put_name(out, "note", table.note);
   put_name(out, "job", table.job);
   if (table.has_ended) files::put(out, R"(,"ended":true)");
+  if (table.by_kernel) files::put(out, R"(,"source":"{}")", kByKernel);
   files::put(out, R"(,"qps":)");
-  files::put_array(out, qps, [&](const QpRecord& qp) { put_qp(out, qp); });
+  files::put_array(out, qps, [&](const QpRecord& qp) { put_qp(out, qp, table.by_kernel); });
   out.push_back('}');
 }
 

@@ -41,9 +41,10 @@ struct QpRecord {
   // As libweft-nccl.so tells them; nothing is decided by these.
   std::string device = {};
   std::string role = {};      // sends, answers
-  std::string label_by = {};  // device, program, weft
+  std::string label_by = {};  // device, program, weft; rule: of the kernel's list, by Linux's rule
   std::uint64_t moves = 0;    // of its label, while it lived
   std::string move = {};      // what became of the latest
+  std::string state = {};     // of the kernel's list: RTS
 };
 
 struct QpTable {
@@ -57,6 +58,9 @@ struct QpTable {
   std::string note = {};                             // why a list is not in force
   std::string job = {};                              // that the process is of; empty: it does not say
   bool has_ended = false;                            // the process: this is what it told last
+  /// The kernel's list tells of these, no library: neither bytes nor work under way are known, so that they
+  /// are evidence of nothing. Of pid 0 the process is not known.
+  bool by_kernel = false;
 };
 
 /// A table a process. Error (invalid_input): no such document, or a value that cannot be; names the place.

@@ -37,7 +37,8 @@ class SlowLinks {
   SlowLinks(const std::vector<RankProfile>& profiles, const std::vector<QpTable>& tables)
       : profiles_(profiles) {
     std::set<QpKey> several;  // devices number their queue pairs alike
-    for (const QpTable& table : tables)
+    for (const QpTable& table : tables) {
+      if (table.by_kernel) continue;  // a step's queue pairs are those of the library
       for (const QpRecord& record : table.qps) {
         const QpKey key{{table.host, record.pid}, record.number.value()};
         auto& kept = records_[key];
@@ -45,6 +46,7 @@ class SlowLinks {
         if (kept == nullptr || record.bytes >= kept->bytes) kept = &record;
         hosts_of_pid_[record.pid].insert(table.host);
       }
+    }
     for (const QpKey& key : several) records_.erase(key);
   }
 

@@ -371,6 +371,26 @@ TEST(Hang, AQueuePairThatTellsNoRankIsNobodysWhereTwoRanksHaveItsPid) {
   EXPECT_THAT(told_of(input).victims, IsEmpty());
 }
 
+TEST(Hang, QueuePairsByTheKernelsListAloneAreNoEvidence) {
+  auto input = four({});
+  QpTable table{.host = "host1", .at = std::chrono::seconds(1)};
+  table.by_kernel = true;
+  table.qps.push_back({.pid = 1, .number = QpNum(5), .state = "RTS"});
+  input.qps = {table, table};
+  input.qps[1].at = std::chrono::seconds(5);
+  const auto told = told_of(input);
+  EXPECT_EQ(told.cause, HangCause::unknown) << told.sentence;
+  EXPECT_THAT(told.sentence, HasSubstr("tables of their queue pairs (--qps) would tell"));
+  EXPECT_THAT(told.missing, testing::Contains(HasSubstr("the kernel's list alone tells of them")));
+  // Beside one that stalls they neither acquit its path nor stand for ranks that wait.
+  QpRecord qp{.pid = 2, .rank = 0, .number = QpNum(5), .bytes = 9, .outstanding = 3};
+  qp.oldest = std::chrono::seconds(9);
+  input.qps.push_back({"host1", {}, {qp}});
+  const auto named = told_of(input);
+  EXPECT_EQ(named.cause, HangCause::network) << named.sentence;
+  EXPECT_THAT(named.evidence, testing::Contains(HasSubstr("1 of 1 queue pairs")));
+}
+
 TEST(Hang, ARankWithoutADumpMayBeDeadAndThenNoNetworkIsNamed) {
   auto input = four({});
   input.dumps.pop_back();
