@@ -1,7 +1,7 @@
 // Whose finding it is when two NICs do not agree: figures that cannot both be true, as of one that counts
 // more packets than the other sent it, and queue pairs that one of them refuses. Of contradicting figures one
-// of the two says what is not so; which one shows where it contradicts several that do not contradict each
-// other.
+// of the two says what is not so; which one shows where it contradicts many others, who would all have to be
+// wrong.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct Contradiction {
   std::string what;  // in words: names both
 };
 
-/// Makes findings of the fewest NICs that explain all. A NIC that contradicts two others at least, and more
-/// than any of these does, has failed: it takes no part any more, and is in the result. Where it stays open
-/// which of two it was, both are named, as unknown.
+/// Makes findings of the fewest NICs that explain all. A NIC without whom that would take two more at least
+/// has failed, and so has one that contradicts itself: it takes no part any more, and is in the result. Where
+/// it stays open who it was, as where two contradict one, all of them are named, as unknown.
 std::set<PortId> note_contradictions(const Fabric& fabric, SweepResults& results,
                                      std::vector<Contradiction> all);
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "probes/session/ping_stage.hpp"
 #include "topology/model/clos.hpp"
 
@@ -43,7 +46,9 @@ TEST(Contradictions, AreMoreReceivedThanSentAndMoreAnsweredThanReceived) {
 
 /// Every host pings every other, ten packets each, and all but `liar` tell the truth: nothing was lost.
 struct Liars {
-  Fabric fabric = make_clos({.leaves = 4, .spines = 1, .hosts_per_leaf = 1}).value();
+  explicit Liars(std::uint32_t hosts = 4)
+      : fabric(make_clos({.leaves = hosts, .spines = 1, .hosts_per_leaf = 1}).value()) {}
+  Fabric fabric;
   AddressPlan addresses = plan_addresses(fabric, IpFamily::v4).value();
   SweepInputs in{fabric, addresses.book, {}, RunId(1)};
   SweepResults results{in};
@@ -110,6 +115,59 @@ TEST(Contradictions, OfTwoHostsBothAreNamedAndNeitherIsBelieved) {
   }
   EXPECT_TRUE(run.results.takes_part(run.nic("host1")));
   EXPECT_EQ(run.results.sent, 10u) << "the other way is not contradicted";
+}
+
+/// Figures of NICs by their place among `nics`, each of which contradicts all others that it is asked about.
+std::set<PortId> culprits_of(Liars& run, const std::vector<PortId>& nics,
+                             const std::vector<std::pair<std::size_t, std::size_t>>& contradicting) {
+  std::vector<Contradiction> all;
+  for (const auto& [one, other] : contradicting) all.push_back({nics[one], nics[other], "11 of 10"});
+  return note_contradictions(run.fabric, run.results, all);
+}
+
+std::vector<PortId> nics_of(const Liars& run) {
+  const auto nics = run.fabric.nics();
+  return {nics.begin(), nics.end()};
+}
+
+TEST(Contradictions, TwoThatCountTooMuchAreNamedAndNoneOfThoseThatProbedThem) {
+  Liars run(16);
+  const auto nics = nics_of(run);
+  std::vector<std::pair<std::size_t, std::size_t>> all;
+  for (std::size_t liar : {3, 8})
+    for (std::size_t from = 0; from < nics.size(); ++from)
+      if (from != liar) all.emplace_back(from, liar);
+  EXPECT_EQ(culprits_of(run, nics, all), (std::set{nics[3], nics[8]}));
+  ASSERT_EQ(run.results.observations.hosts.size(), 2u) << "the others are believed";
+  for (const HostEvidence& said : run.results.observations.hosts) EXPECT_EQ(said.verdict, Verdict::failed);
+}
+
+TEST(Contradictions, WhomTwoAccuseMayBeTheOneThatTellsTheTruth) {
+  Liars run(16);
+  const auto nics = nics_of(run);
+  EXPECT_TRUE(culprits_of(run, nics, {{0, 5}, {1, 5}}).empty());
+  ASSERT_EQ(run.results.observations.hosts.size(), 3u);
+  for (const HostEvidence& said : run.results.observations.hosts) EXPECT_EQ(said.verdict, Verdict::unknown);
+  for (const std::size_t one : {0, 1, 5}) EXPECT_TRUE(run.results.takes_part(nics[one]));
+}
+
+TEST(Contradictions, OfWhomTwoLiarsAccuseNobodyIsNamedWhateverElseTheyContradict) {
+  std::mt19937 random(3);
+  std::size_t named = 0;
+  for (int draw = 0; draw < 300; ++draw) {
+    Liars run(16);
+    auto nics = nics_of(run);
+    std::ranges::shuffle(nics, random);
+    const std::size_t share = 1 + random() % 4;  // of four whom a liar contradicts
+    std::vector<std::pair<std::size_t, std::size_t>> all;
+    for (std::size_t liar = 0; liar < 2; ++liar)
+      for (std::size_t other = liar + 1; other < nics.size(); ++other)
+        if (random() % 4 < share) all.emplace_back(liar, other);
+    const auto culprits = culprits_of(run, nics, all);
+    for (const PortId culprit : culprits) EXPECT_TRUE(culprit == nics[0] || culprit == nics[1]) << draw;
+    named += culprits.size();
+  }
+  EXPECT_GT(named, 400u) << "of 600";
 }
 
 TEST(Contradictions, OneThatContradictsItselfIsNamed) {
