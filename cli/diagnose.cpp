@@ -123,6 +123,7 @@ Result<void> set_coverage(const po::variables_map& values, const Fabric& fabric,
       covered.not_tested.push_back({host, std::nullopt, "no line of the observations tells of it"});
   }
   if (values.count("hosts")) diagnosis::limit_to(covered, plan::channels_in_scope(fabric, nics));
+  if (!read.observations.loads.empty()) diagnosis::note_unloaded(fabric, read.observations, covered);
   if (read.broken > 0)
     covered.cut_short = fmt::format("{} of {} lines could not be used", read.broken, read.lines);
   if (read.lines == 0)

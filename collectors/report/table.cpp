@@ -159,7 +159,8 @@ std::string coverage_part(const files::DiagnosisDocument& document, std::size_t 
                  0, columns) +
          first_of("not crossed", covered.missing, columns) +
          first_of("crossed by too few probes", covered.thin, columns) +
-         first_of("not loaded (senders held back, or nobody said what arrived)", covered.unloaded, columns) +
+         first_of("rate not tested (no flow by a known path, or none that counts)", covered.unloaded,
+                  columns) +
          first_of("rate not tested (behind slower channels)", covered.rate_untested, columns) +
          (document.run.engine
               ? wrapped(fmt::format("engine: {}: {}", document.run.engine->name, document.run.engine->why), 0,
@@ -238,24 +239,33 @@ std::string extent(const files::DiagnosisDocument& document, const std::vector<E
 std::string untested(const files::DiagnosisDocument& document) {
   const Sensitivity& shown = document.sensitivity;
   std::vector<std::string> parts;
-  if (!shown.rate) parts.emplace_back("rates");
+  const files::CoverageReport& covered = document.coverage;
+  std::set<std::string> of_unknown_rate(covered.unloaded.begin(), covered.unloaded.end());
+  of_unknown_rate.insert(covered.rate_untested.begin(), covered.rate_untested.end());
+  if (!shown.delay) parts.emplace_back("delays");
+  if (!shown.rate)
+    parts.emplace_back("rates");
+  else if (!of_unknown_rate.empty())
+    parts.push_back("rates of " + counted(of_unknown_rate.size(), "channel"));
   if (shown.size && *shown.size < kFullPacket)
     parts.push_back(fmt::format("packets above {}", readable(*shown.size, kNoBreak)));
-  if (const auto count = document.coverage.missing.size() + document.coverage.thin.size(); count > 0)
+  if (const auto count = covered.missing.size() + covered.thin.size(); count > 0)
     parts.push_back(counted(count, "channel"));
-  if (const auto count = document.coverage.not_tested.size(); count > 0)
-    parts.push_back(counted(count, "host"));
+  if (const auto count = covered.not_tested.size(); count > 0) parts.push_back(counted(count, "host"));
   return parts.empty() ? "" : "; not tested: " + joined(parts, ", ");
 }
 
-std::string smallest_fault(const Sensitivity& shown) {
+std::string smallest_fault(const files::DiagnosisDocument& document) {
+  const Sensitivity& shown = document.sensitivity;
   std::vector<std::string> parts;
   if (const double loss = shown.loss.value_or(0); loss > 0)
     parts.push_back(
         fmt::format("loss of {:.3g}% packet by packet (or a burst of ten or more each {:.0f} packets)",
                     loss * 100, packets_per_burst(loss)));
   if (shown.delay) parts.push_back("delay of " + duration(*shown.delay));
-  if (shown.rate) parts.push_back(fmt::format("rate {:.3g}% too low", *shown.rate * 100));
+  if (shown.rate)
+    parts.push_back(fmt::format("rate {:.3g}% too low{}", *shown.rate * 100,
+                                document.coverage.unloaded.empty() ? "" : " on those loaded"));
   return parts.empty() ? "" : "; one fault would have shown on any link crossed: " + joined(parts, ", ");
 }
 
@@ -267,7 +277,7 @@ std::string headline(const files::DiagnosisDocument& document, const std::vector
                   document.coverage.cut_short            ? "; cut short"
                   : document.coverage.fell_short.empty() ? ""
                                                          : "; fell short of what was asked",
-                  untested(document), smallest_fault(document.sensitivity));
+                  untested(document), smallest_fault(document));
   std::string lines = wrapped(text, 0, style.columns);
   const std::size_t first = lines.find(';');
   if (first == std::string::npos) return lines;
@@ -346,7 +356,7 @@ std::string monitoring_line(const files::DiagnosisDocument& document) {
       fmt::format("fabric {}: {}; {}{}{}{}{}", document.fabric, to_string(document.verdict),
                   extent(document, entries_of(document)), cut_short ? "; cut short: " + *cut_short : "",
                   fell_short.empty() ? "" : "; fell short: " + joined(fell_short, "; "), untested(document),
-                  smallest_fault(document.sensitivity));
+                  smallest_fault(document));
   std::ranges::replace(said, '|', '/');
   std::ranges::replace(said, kNoBreak, ' ');
   const std::size_t channels = document.coverage.missing.size() + document.coverage.thin.size();

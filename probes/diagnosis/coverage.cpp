@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probes/diagnosis/load/load_rounds.hpp"
 #include "topology/model/fabric.hpp"
 
 namespace weft::diagnosis {
@@ -163,25 +164,19 @@ void cover(const Fabric& fabric, const Observations& observations, const Detect&
   covered.masked = std::move(masked);
 }
 
-namespace {
-
-/// The channels asked about that probes crossed, and of which no flow's path is sure to have.
-std::vector<ChannelId> without_flow(const Fabric& fabric, const Observations& observations,
-                                    const Coverage& covered) {
-  std::vector<bool> counts(fabric.channel_count(), covered.out_of_scope == 0);
-  for (const ChannelId channel : covered.in_scope) counts[channel.value()] = true;
+void note_unloaded(const Fabric& fabric, const Observations& observations, Coverage& covered) {
+  std::vector<bool> open(fabric.channel_count(), covered.out_of_scope == 0);
+  for (const ChannelId channel : covered.in_scope) open[channel.value()] = true;
+  for (const LoadObservation& load : observations.loads) {
+    if (load.sender_stalled || load.offered <= Bandwidth()) continue;
+    for (const ChannelId channel : shared_channels(observations.paths, load.path))
+      open[channel.value()] = false;
+  }
   const auto packets = packets_over(fabric, observations);
-  const PathTable& table = observations.paths;
-  for (const LoadObservation& load : observations.loads)
-    if (const auto paths = table.paths(load.path); paths.size() == 1)
-      for (const ChannelId channel : table.channels(paths.front())) counts[channel.value()] = false;
-  std::vector<ChannelId> without;
-  for (std::uint32_t c = 0; c < counts.size(); ++c)
-    if (counts[c] && packets[c] > 0) without.emplace_back(c);
-  return without;
+  covered.unloaded.clear();
+  for (std::uint32_t c = 0; c < open.size(); ++c)
+    if (open[c] && packets[c] > 0) covered.unloaded.emplace_back(c);
 }
-
-}  // namespace
 
 void conclude(const Fabric& fabric, const Observations& observations, const Detect& asked,
               Diagnosis& diagnosis) {
@@ -208,9 +203,9 @@ void conclude(const Fabric& fabric, const Observations& observations, const Dete
     else if (*shown.rate > kMaxShortfall * asked.rate->value())
       fell_short("a rate {:.3g} % too low was asked for; the flows show one from {:.3g} % on", rate,
                  100 * *shown.rate);
-    else if (const auto without = without_flow(fabric, observations, covered); !without.empty())
-      fell_short("a rate {:.3g} % too low was asked for; no flow is known to have crossed {} channels, as {}",
-                 rate, without.size(), fabric.name_of(without.front()));
+    else if (!covered.unloaded.empty())
+      fell_short("a rate {:.3g} % too low was asked for; no flow tells of {} channels, as {}", rate,
+                 covered.unloaded.size(), fabric.name_of(covered.unloaded.front()));
   }
   covered.complete = covered.missing.empty() && covered.thin.empty() && covered.unloaded.empty() &&
                      covered.rate_untested.empty() && covered.not_tested.empty() && !covered.cut_short &&

@@ -50,6 +50,11 @@ void note_masked(const Fabric& fabric, const Observations& observations, Diagnos
 /// findings, stays.
 void cover(const Fabric& fabric, const Observations& observations, const Detect& asked, Diagnosis& diagnosis);
 
+/// Of a run that loaded the fabric, or was to, once the scope is known: notes as `unloaded` the channels
+/// asked about that probes crossed and of whose rate no flow tells, as none that its sender kept up surely
+/// crossed them.
+void note_unloaded(const Fabric& fabric, const Observations& observations, Coverage& covered);
+
 /// Once hosts that took no part, scope and ends are known: whether all was done that was asked, and in
 /// `fell_short` what was not.
 void conclude(const Fabric& fabric, const Observations& observations, const Detect& asked,

@@ -4,6 +4,7 @@
 #include <functional>
 #include <random>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "topology/model/fabric.hpp"
@@ -30,7 +31,7 @@ class RoundPlanner {
         random_(seed),
         by_channel_(fabric.channel_count()),
         need_(fabric.channel_count(), 0),
-        times_(times) {
+        loaded_(fabric.channel_count(), false) {
     for (std::uint32_t p = 0; p < learner.pairs().size(); ++p)
       for (std::uint32_t r = 0; r < learner.pairs()[p].routes.size(); ++r) add({p, r});
     for (std::uint32_t c = 0; c < need_.size(); ++c)
@@ -42,10 +43,9 @@ class RoundPlanner {
   }
 
   bool is_done() const { return wanted_.empty(); }
-  /// Every channel between switches was loaded by some round.
+  /// Every channel was loaded by some round.
   bool has_covered() const {
-    return std::ranges::none_of(
-        wanted_, [this](ChannelId c) { return need_[c.value()] == times_ && fabric_->between_switches(c); });
+    return std::ranges::all_of(wanted_, [this](ChannelId c) { return loaded_[c.value()]; });
   }
 
   /// Flows between NICs of one switch, as many as there is room for: what they get tells of the NICs' cables
@@ -67,10 +67,10 @@ class RoundPlanner {
     LoadRound round;
     std::vector<bool> busy(fabric_->channel_count(), false);
     std::ranges::shuffle(wanted_, random_);
-    // The channels between switches first: they are harder to fit in than those of the NICs, which come
-    // along. Of these the ones that no round has loaded yet.
+    // What no round has loaded yet first; of these the channels between switches, which are harder to fit in
+    // than those of the NICs, which come along.
     std::ranges::stable_sort(wanted_, std::ranges::greater{}, [this](ChannelId c) {
-      return std::pair(fabric_->between_switches(c), need_[c.value()]);
+      return std::tuple(!loaded_[c.value()], fabric_->between_switches(c), need_[c.value()]);
     });
     for (const ChannelId channel : wanted_)
       if (!busy[channel.value()] && need_[channel.value()] > 0) add_flow_over(channel, busy, round);
@@ -108,11 +108,11 @@ class RoundPlanner {
                 candidates.begin() + static_cast<std::ptrdiff_t>(best) + 1, candidates.end());
   }
 
-  PlannedFlow flow_of(const Candidate& chosen, std::vector<bool>& busy) const {
+  PlannedFlow flow_of(const Candidate& chosen, std::vector<bool>& busy) {
     const PairRoutes& pair = learner_->pairs()[chosen.pair];
     Bandwidth rate = fabric_->rate(channels(chosen).front());
     for (const ChannelId c : channels(chosen)) {
-      busy[c.value()] = true;
+      busy[c.value()] = loaded_[c.value()] = true;
       rate = std::min(rate, fabric_->rate(c));
     }
     return {{pair.src, pair.dst}, route(chosen).label, route(chosen).paths, rate};
@@ -123,7 +123,7 @@ class RoundPlanner {
   std::mt19937_64 random_;
   std::vector<std::vector<Candidate>> by_channel_;
   std::vector<std::uint32_t> need_;
-  std::uint32_t times_;
+  std::vector<bool> loaded_;  // by a round planned so far
   std::vector<ChannelId> wanted_;
 };
 
@@ -151,6 +151,21 @@ std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner&
     }
   }
   return rounds;
+}
+
+std::size_t channels_left_out(const PathLearner& learner, const std::vector<LoadRound>& rounds,
+                              const std::vector<ChannelId>& channels) {
+  const PathTable& table = learner.table();
+  std::set<ChannelId> crossed;
+  for (const PairRoutes& pair : learner.pairs())
+    for (const Route& route : pair.routes)
+      if (const auto paths = table.paths(route.paths); route.reached && paths.size() == 1)
+        for (const ChannelId channel : table.channels(paths[0])) crossed.insert(channel);
+  for (const LoadRound& round : rounds)
+    for (const PlannedFlow& flow : round)
+      for (const ChannelId channel : table.channels(table.paths(flow.path)[0])) crossed.erase(channel);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(channels, [&](ChannelId channel) { return crossed.contains(channel); }));
 }
 
 PressPlanner::PressPlanner(const Fabric& fabric, const PathLearner& learner,

@@ -24,10 +24,14 @@ struct PlannedFlow {
 using LoadRound = std::vector<PlannedFlow>;
 
 /// Rounds that load every channel some reached route crosses at least `times` times, with different flows
-/// where there are, at most `most_rounds`: more only, three times as many at most, until every channel
-/// between switches was loaded once. Deterministic by seed.
+/// where there are, at most `most_rounds`: more only, three times as many at most, until every one was loaded
+/// once. Deterministic by seed.
 std::vector<LoadRound> plan_load_rounds(const Fabric& fabric, const PathLearner& learner, std::uint32_t times,
                                         std::size_t most_rounds, std::uint64_t seed);
+
+/// Of `channels` those that some reached route of one known path crosses, and no flow of the rounds.
+std::size_t channels_left_out(const PathLearner& learner, const std::vector<LoadRound>& rounds,
+                              const std::vector<ChannelId>& channels);
 
 /// What the flows of the rounds that press a channel offer, as shares of what they have a right to: a round
 /// each.

@@ -268,7 +268,11 @@ void Sweep::cover(Diagnosis& found) {
   };
   std::erase_if(covered.missing, left_out);
   std::erase_if(covered.thin, left_out);
-  covered.unloaded = load_.unloaded();
+  if (load_.wanted()) {
+    diagnosis::note_unloaded(in_.fabric, results_.observations, covered);
+    std::erase_if(covered.unloaded, left_out);
+    if (auto why = load_.left_out(covered.unloaded)) covered.fell_short.push_back(std::move(*why));
+  }
   covered.not_tested = results_.not_tested;
   covered.cut_short = cut_short_;
   diagnosis::conclude(in_.fabric, results_.observations, in_.options.detect, found);

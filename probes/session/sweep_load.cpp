@@ -1,5 +1,7 @@
 #include "probes/session/sweep_load.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -75,10 +77,22 @@ std::unique_ptr<Stage> SweepLoad::load_again() {
       return !results_->takes_part(flow.pair.src) || !results_->takes_part(flow.pair.dst);
     });
   const PathTable& table = results_->learner.table();
-  unloaded_ = channels_not_loaded(table, rounds_, results_->observations.loads);
-  if (unloaded_.empty() || in_->options.pattern != LoadPattern::links || ++loadings_ == kMaxLoadings)
+  const auto unloaded = channels_not_loaded(table, rounds_, results_->observations.loads);
+  if (unloaded.empty() || in_->options.pattern != LoadPattern::links || ++loadings_ == kMaxLoadings)
     return nullptr;
-  return stage(merge_rounds(table, rounds_over(table, rounds_, unloaded_)), true);
+  return stage(merge_rounds(table, rounds_over(table, rounds_, unloaded)), true);
+}
+
+std::optional<std::string> SweepLoad::left_out(const std::vector<ChannelId>& unloaded) const {
+  if (rounds_.empty()) return std::nullopt;
+  const std::size_t left = channels_left_out(results_->learner, rounds_, unloaded);
+  if (left == 0) return std::nullopt;
+  return in_->options.pattern == LoadPattern::links
+             ? fmt::format(
+                   "the budget allowed {} rounds of load, which left out {} channels: a longer "
+                   "--budget loads more, --load none asks for no rates",
+                   rounds_.size(), left)
+             : fmt::format("the pattern left out {} channels: --pattern links loads them", left);
 }
 
 std::size_t SweepLoad::most_rounds() const {

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "probes/diagnosis/diagnose.hpp"
 #include "probes/plan/load_plan.hpp"
@@ -30,8 +32,9 @@ class SweepLoad {
   /// and press culprits for their cause.
   std::unique_ptr<Stage> press(const diagnosis::Assessment& assessment);
 
-  /// As of the last call of load_again.
-  const std::vector<ChannelId>& unloaded() const { return unloaded_; }
+  /// Why rounds were planned for none of some channels that could be loaded; `unloaded`: of whose rate no
+  /// flow tells. Absent: each had its round.
+  std::optional<std::string> left_out(const std::vector<ChannelId>& unloaded) const;
 
  private:
   std::unique_ptr<Stage> stage(std::vector<plan::LoadRound> rounds, bool keeps_results);
@@ -41,7 +44,6 @@ class SweepLoad {
   const SweepInputs* in_;
   SweepResults* results_;
   std::vector<plan::LoadRound> rounds_;
-  std::vector<ChannelId> unloaded_;
   std::map<ChannelId, int> pressed_;
   int loadings_ = 0;
   std::uint32_t rounds_run_ = 0;

@@ -122,7 +122,11 @@ TEST(Diagnose, WhatWasAskedForAndIsNotShownIsUnknownAndSaid) {
       R"({"path":["host1->leaf1","leaf1->spine1","spine1->leaf2","leaf2->host3"],)"
       R"("load":{"round":1,"wanted":390e9,"offered":390e9,"delivered":390e9,"line_rate":400e9}})"
       "\n";
-  EXPECT_EQ(diagnosed(sound + flow).status, 0);
+  const auto unasked = diagnosed(sound + flow);
+  EXPECT_EQ(unasked.status, 3) << unasked.out;
+  EXPECT_THAT(unasked.out, HasSubstr("not tested: rates of 12 channels"));
+  EXPECT_THAT(unasked.out, HasSubstr("on those loaded"));
+  EXPECT_EQ(diagnosed(sound).status, 0) << "nothing was loaded: of rates it says that they were not tested";
   const auto rate = diagnosed(sound + flow, {"--detect", "rate=25%"});
   EXPECT_EQ(rate.status, 3) << rate.out;
   EXPECT_THAT(rate.out, HasSubstr("12 channels, as leaf1->host1"));

@@ -233,6 +233,40 @@ TEST(TrustedVerdicts, ARunAndItsFileAreJudgedAlikeByWhatIsAsked) {
   }
 }
 
+/// Two hosts, and more ways between them than the default budget loads.
+constexpr const char* kManyCores =
+    "{pods: 2, leaves: 1, spines: 8, cores: 64, hosts_per_leaf: 1, link: 400G}";
+
+TEST(TrustedVerdicts, ACableThatNoFlowCrossedIsNotCalledOfFullRate) {
+  const auto sound = swept(kManyCores, {}, 3, {});
+  const auto left = sound["coverage"]["unloaded"].get<std::vector<std::string>>();
+  ASSERT_EQ(left.size(), 4u * (64 - 21)) << "21 rounds of two flows";
+  EXPECT_THAT(sound["coverage"]["fell_short"].dump(), testing::HasSubstr("a longer --budget loads more"));
+  const std::string& one = left.front();
+  const std::string slow = fmt::format("{}--{}:rate=40G,from={}", one.substr(0, one.find("->")),
+                                       one.substr(one.find("->") + 2), one.substr(0, one.find("->")));
+  swept(kManyCores, {slow}, 3, {});
+  swept(kManyCores, {}, 0, {"--load", "none"});
+  swept(kManyCores, {}, 0, {"--budget", "45s"});
+  const auto found = swept(kManyCores, {slow}, 1, {"--budget", "45s"});
+  ASSERT_EQ(found["links"].size(), 1u) << found["links"];
+  EXPECT_EQ(found["links"][0]["cause"], "rate");
+}
+
+TEST(TrustedVerdicts, ARunAndItsFileSayTheSameOfRatesThatWereNotTested) {
+  const ScratchFile fabric(fmt::format("fabric: t\nkind: roce\nclos: {}\n", kManyCores));
+  const ScratchFile observations("");
+  const auto run = call(simulate_command, {fabric.path(), "--observations", observations.path(), "--quiet"});
+  const auto file =
+      call(diagnose_command, {"--fabric", fabric.path(), "--observations", observations.path(), "--quiet"});
+  const std::string untested = "; not tested: rates of 172 channels; one fault would have shown on any link";
+  for (const Outcome& outcome : {run, file}) {
+    EXPECT_EQ(outcome.status, 3);
+    EXPECT_THAT(outcome.out, testing::HasSubstr(untested));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("too low on those loaded"));
+  }
+}
+
 TEST(TrustedVerdicts, BurstsAsRareAsAHealthyRunSaysAreMet) {
   constexpr int kRuns = 60, kBurst = 50;
   const auto sound = swept(k4x4, {}, 0, {"--load", "none"});

@@ -115,8 +115,9 @@ struct Account {
 };
 
 /// The smallest fault that the run would have shown with .99 on the channel it knows least of, where no other
-/// channel had the same: what all paths of a length share shows from what is tolerated on. Absent: none
-/// of any size (rates, where no load was sent).
+/// channel had the same: what all paths of a length share shows from what is tolerated on. Of a rate: of the
+/// channels that were loaded (not Coverage::unloaded). Absent: none of any size (rates, where no load was
+/// sent).
 struct Sensitivity {
   std::optional<double> loss;        // share
   std::optional<Nanoseconds> delay;  // one way
@@ -137,11 +138,13 @@ struct Coverage {
   std::size_t out_of_scope = 0;  // no path between the chosen hosts crosses them
   std::optional<std::string> out_of_scope_told_by = std::nullopt;  // what tells of those, without probes
   std::vector<ChannelId> in_scope{};  // where hosts were chosen: all of `channels`, in the order of their ids
-  std::size_t probed = 0;           // of these, crossed by probes enough to show the loss that was asked for
-  std::size_t paths = 0;            // distinct paths used
-  std::vector<ChannelId> missing;   // not crossed, in the order of their ids
-  std::vector<ChannelId> thin;      // crossed, by too few probes
-  std::vector<ChannelId> unloaded;  // were to be loaded; all flows were held back by senders, or not counted
+  std::size_t probed = 0;          // of these, crossed by probes enough to show the loss that was asked for
+  std::size_t paths = 0;           // distinct paths used
+  std::vector<ChannelId> missing;  // not crossed, in the order of their ids
+  std::vector<ChannelId> thin;     // crossed, by too few probes
+  /// In a run that loads: crossed by probes, but by no flow that tells of their rate (none whose path is
+  /// known, or all held back by their senders, or not counted).
+  std::vector<ChannelId> unloaded;
   std::vector<ChannelId> rate_untested;  // loaded, but each of their flows met a slower culprit
   /// Not at fault as far as is known, but of the packets over them too few met nothing that is, or may be:
   /// what is wrong with them besides may not show.

@@ -348,12 +348,17 @@ class LoadFindings {
   /// A channel that passed so much shows a fault that leaves less of it, by more than the noise and than a
   /// dip that asks no question.
   void fill_sensitivity() {
+    const auto tells = [this](std::uint32_t flow) { return !rounds_.flows()[flow].stalled; };
     double least = 1.0;
+    bool any = false;
     for (std::uint32_t c = 0; c < fabric_.channel_count(); ++c) {
       const ChannelId channel(c);
-      if (rounds_.rounds_of(channel).empty() || suspects_.contains(channel)) continue;
+      if (std::ranges::none_of(rounds_.flows_over(channel), tells)) continue;
+      any = true;
+      if (suspects_.contains(channel)) continue;
       least = std::min(least, std::min(elimination_.passes(channel) / rounds_.capacity(channel), kPlanned));
     }
+    if (!any) return;
     const double noise = 1.0 - rounds_.whole_share();
     report_.sensitivity().rate = 1.0 - least * std::min(1.0 - kShows * noise, kDip * (1.0 - noise / 2));
   }

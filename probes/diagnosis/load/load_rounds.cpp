@@ -42,7 +42,13 @@ std::optional<KnownLoss> loss_of(Cause cause, const std::optional<Estimate>& est
   return std::nullopt;
 }
 
-std::vector<ChannelId> channels_of(const PathTable& paths, PathSetId set) {
+ChannelId first_channel(const PathTable& paths, const LoadObservation& load) {
+  return paths.channels(paths.paths(load.path).front()).front();
+}
+
+}  // namespace
+
+std::vector<ChannelId> shared_channels(const PathTable& paths, PathSetId set) {
   const auto members = paths.paths(set);
   const auto first = paths.channels(members.front());
   std::vector<ChannelId> shared(first.begin(), first.end());
@@ -52,12 +58,6 @@ std::vector<ChannelId> channels_of(const PathTable& paths, PathSetId set) {
   }
   return shared;
 }
-
-ChannelId first_channel(const PathTable& paths, const LoadObservation& load) {
-  return paths.channels(paths.paths(load.path).front()).front();
-}
-
-}  // namespace
 
 std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report) {
   std::vector<KnownLoss> losses(fabric.channel_count());
@@ -90,7 +90,7 @@ LoadRounds::LoadRounds(const Fabric& fabric, const Observations& observations,
   for (const LoadObservation& load : observations.loads) {
     if (load.offered <= Bandwidth()) continue;
     LoadFlow flow{.round = load.round, .path = load.path};
-    flow.channels = channels_of(observations.paths, load.path);
+    flow.channels = shared_channels(observations.paths, load.path);
     flow.one_path = observations.paths.paths(load.path).size() == 1;
     flow.stalled = load.sender_stalled;
     flow.offered = load.offered.bits_per_second();
@@ -134,7 +134,7 @@ void LoadRounds::learn_scale(const Observations& observations) {
   };
   std::map<ChannelId, Bandwidth> planned;
   for (const LoadObservation& load : observations.loads)
-    for (const ChannelId channel : channels_of(observations.paths, load.path))
+    for (const ChannelId channel : shared_channels(observations.paths, load.path))
       if (load.round == first && is_of_a_host(channel)) planned[channel] = planned[channel] + load.wanted;
   double most = 0;
   for (const auto& [channel, wanted] : planned) most = std::max(most, wanted / fabric_.rate(channel));

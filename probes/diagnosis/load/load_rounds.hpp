@@ -27,6 +27,9 @@ struct KnownLoss {
 /// of several of which one is at fault may lose nothing.
 std::vector<KnownLoss> known_losses(const Fabric& fabric, const Report& report);
 
+/// What surely carries packets over the set: the channels that all of its paths cross.
+std::vector<ChannelId> shared_channels(const PathTable& paths, PathSetId set);
+
 struct LoadFlow {
   std::uint32_t round = 0;
   PathSetId path;

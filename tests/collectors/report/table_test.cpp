@@ -53,7 +53,8 @@ TEST(DiagnosisTable, SaysWhichCableWhichWayHowMuchAndWhy) {
   EXPECT_THAT(text, HasSubstr("38 of 4,096 lost"));
   EXPECT_THAT(text, HasSubstr("63 of 64 channels"));
   EXPECT_THAT(text, HasSubstr("not crossed: leaf4->spine4"));
-  EXPECT_THAT(text, HasSubstr("nobody said what arrived): host3->leaf1"));
+  EXPECT_THAT(text,
+              HasSubstr("rate not tested (no flow by a known path, or none that counts): host3->leaf1"));
   EXPECT_THAT(text, HasSubstr("probing 2.5 s"));
 }
 
@@ -340,6 +341,21 @@ TEST(DiagnosisTable, AHealthyFabricHasNoHeadingsAndSaysWhatWouldHaveShown) {
               HasSubstr("nothing found on 32 links, 16 hosts; not"));
   document.sensitivity.delay = std::chrono::microseconds(4400);
   EXPECT_THAT(diagnosis_table(document, {.columns = 300}), HasSubstr("delay of 4.4 ms\n"));
+  document.sensitivity.delay.reset();
+  EXPECT_THAT(diagnosis_table(document, {.columns = 300}), HasSubstr("; not tested: delays, rates; one"));
+}
+
+TEST(DiagnosisTable, ARateThatSomeChannelsWereNotTestedForIsNotSaidOfAnyLink) {
+  files::DiagnosisDocument document;
+  document.coverage.channels = 64;
+  document.sensitivity = {.loss = 0.01, .delay = std::chrono::microseconds(9), .rate = 0.163, .size = {}};
+  EXPECT_THAT(diagnosis_table(document, {.columns = 300}), HasSubstr("delay of 9 us, rate 16.3% too low\n"));
+  document.coverage.unloaded = {"leaf1->spine1", "leaf1->spine2"};
+  document.coverage.rate_untested = {"leaf2->spine1"};
+  const auto text = diagnosis_table(document, {.columns = 300});
+  EXPECT_THAT(text, HasSubstr("; not tested: rates of 3 channels; one fault would have shown"));
+  EXPECT_THAT(text, HasSubstr("delay of 9 us, rate 16.3% too low on those loaded\n"));
+  EXPECT_THAT(monitoring_line(document), HasSubstr("; not tested: rates of 3 channels;"));
 }
 
 TEST(DiagnosisTable, BothDirectionsOfACableAreOneLinkInTheFirstLine) {
@@ -470,10 +486,9 @@ TEST(DiagnosisTable, ColoursAndSignsAreThereWhenAskedForAlone) {
 TEST(MonitoringLine, IsOneLineWithPerformanceData) {
   auto document = lossy();
   document.fabric = "a|b";
-  EXPECT_EQ(
-      monitoring_line(document),
-      "WEFT WARNING - fabric a/b: degraded; 1 of 32 links; not tested: rates, 1 channel | links=1 hosts=0 "
-      "sets=0 not_tested=0 channels_not_tested=1 sent=4096c lost=38c\n");
+  EXPECT_EQ(monitoring_line(document),
+            "WEFT WARNING - fabric a/b: degraded; 1 of 32 links; not tested: delays, rates, 1 channel | "
+            "links=1 hosts=0 sets=0 not_tested=0 channels_not_tested=1 sent=4096c lost=38c\n");
 }
 
 TEST(RoutingTable, NamesTheEngineWhatIsBrokenTheRingAndTheUseOfTheTopTier) {

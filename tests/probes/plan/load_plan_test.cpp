@@ -77,6 +77,26 @@ TEST(LoadPlan, LoadsEveryChannelBetweenSwitchesOnceHoweverFewRoundsThereMayBe) {
   }
 }
 
+TEST(LoadPlan, WhatFewRoundsLeaveOutIsCounted) {
+  const Fabric fabric =
+      *make_pod_clos({.pods = 2, .leaves = 1, .spines = 1, .cores = 16, .hosts_per_leaf = 1});
+  const AddressPlan addresses = *plan_addresses(fabric, IpFamily::v4);
+  PathTable table;
+  PathLearner learner{fabric, addresses.book, table};
+  const PortId one = fabric.nics()[0], other = fabric.nics()[1];
+  for (const auto& [src, dst] : {std::pair(one, other), std::pair(other, one)})
+    for (std::uint32_t core = 0; core < 16; ++core)
+      learner.learn(
+          src, dst, PathLabel(50000 + core),
+          answers_along(fabric, addresses.book, path_by_choice(fabric, learner.ways(), src, dst, core), 6));
+  std::vector<ChannelId> all;
+  for (std::uint32_t c = 0; c < fabric.channel_count(); ++c) all.emplace_back(c);
+  EXPECT_EQ(channels_left_out(learner, plan_load_rounds(fabric, learner, 2, 6, 1), all), 0u);
+  const auto few = plan_load_rounds(fabric, learner, 2, 2, 1);
+  ASSERT_EQ(few.size(), 6u) << "three times as many, as one flow each way fits into a round";
+  EXPECT_EQ(channels_left_out(learner, few, all), (16u - 6u) * 4u);
+}
+
 TEST(LoadPlan, AFlowHasARightToTheRateOfItsSlowestLink) {
   const Rig rig;
   for (const auto& round : plan_load_rounds(rig.fabric, rig.learner, 1, 2, 1))

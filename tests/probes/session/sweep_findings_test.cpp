@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/engine/sim/sim_fabric.hpp"
 #include "probes/run/engines.hpp"
 #include "probes/session/coordinator_loop.hpp"
 #include "probes/session/sweep.hpp"
@@ -169,6 +170,23 @@ TEST(SweepFindings, OfADiagnosisThatTimeCutShortNothingIsNamedAndWhyIsSaid) {
   EXPECT_EQ(cut.coverage.cut_short, "time is over");
   EXPECT_FALSE(cut.coverage.complete);
   for (const LinkFinding& finding : cut.links) EXPECT_EQ(finding.verdict, Verdict::unknown);
+}
+
+TEST(SweepFindings, RatesBehindSwitchesThatAnswerNoTracesAreNotTested) {
+  const FourByFour rig;
+  sim::SimOptions options;
+  for (std::uint32_t node = 0; node < rig.fabric.node_count(); ++node)
+    if (!rig.fabric.is_host(NodeId(node))) options.silent.emplace_back(node);
+  const auto open = [world = sim::SimFabric::make(rig.fabric, rig.addresses, options)](
+                        const NicAssignment& assigned, const packet::RunSecrets&,
+                        const datapath::SharedNics&) -> Result<NicEngines> {
+    return run::engines_of(world->engine(assigned.nic));
+  };
+  const auto found = swept(rig.fabric, rig.addresses, open);
+  EXPECT_EQ(found.verdict, Verdict::unknown);
+  EXPECT_TRUE(found.links.empty() && found.hosts.empty() && found.coverage.fell_short.empty());
+  EXPECT_EQ(found.coverage.unloaded.size(), 32u) << "all between switches: no flow's path is known";
+  for (const ChannelId channel : found.coverage.unloaded) EXPECT_TRUE(rig.fabric.between_switches(channel));
 }
 
 }  // namespace
