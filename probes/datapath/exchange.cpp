@@ -15,8 +15,6 @@ constexpr std::size_t kBatch = 32;  // frames of one send at high pace: enough t
 constexpr double kSinglePace = 20'000;
 constexpr Nanoseconds kStopCheck = std::chrono::milliseconds(20);  // how late a stop may be seen
 constexpr Nanoseconds kCatchUp = std::chrono::milliseconds(5);     // of lost time that may be sent at once
-// So long a busy peer's echoes are waited for; who asks for the answers allows for some seconds more.
-constexpr Nanoseconds kMaxLate = std::chrono::seconds(2);
 constexpr Nanoseconds kQueueFull =
     std::chrono::microseconds(200);  // before a full transmit queue is tried again
 
@@ -146,10 +144,11 @@ class Exchange {
     if (blocked_) return now + kQueueFull;
     fill(1);
     if (queued_ > 0) return std::min(pacer_.next(), now + kStopCheck);
-    // Of a peer that is late the echoes come one after the other: as long as they do, more may come.
+    // Of a peer that is late the echoes come one after the other: as long as they do, more may come. Who asks
+    // for the answers allows for some seconds more.
     const auto latest = std::clamp(last_answer_, last_sent_, last_sent_ + kMaxLate);
-    const auto end = latest + request_.pace.answer_wait;
     const auto over = last_sent_ + kMaxLate + request_.pace.answer_wait;
+    const auto end = book_.awaits_silent_peer() ? over : latest + request_.pace.answer_wait;
     if (!book_.settled() && now < end) return std::min(end, now + kStopCheck);
     // What came while this host did not let the prober run is unread, and no loss.
     if (!book_.settled() && (looked_ < end || (came_ && now < over))) return now;

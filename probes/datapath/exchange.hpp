@@ -34,6 +34,8 @@ class ProbeBook {
   /// It cannot go: the NIC does not take a packet of that size, or the peer has no next hop.
   virtual void refused(const Outgoing& probe) = 0;
   virtual void answered(const Answer& answer, Nanoseconds at) = 0;
+  /// A peer answered, and then none of its last few probes: its host may not run.
+  virtual bool awaits_silent_peer() const { return false; }
   /// Every probe sent has its answer.
   virtual bool settled() const = 0;
   /// Starts another attempt at what has no answer; false where there is none to make.

@@ -7,7 +7,11 @@
 
 namespace weft::datapath {
 
-PingBook::PingBook(const PingRequest& request) : request_(request), rtts_(request.specs.size()) {
+PingBook::PingBook(const PingRequest& request, bool waits_for_silent)
+    : request_(request),
+      silent_(request.peers.size()),
+      waits_for_silent_(waits_for_silent),
+      rtts_(request.specs.size()) {
   std::size_t total = 0;
   for (std::uint32_t spec = 0; spec < request.specs.size(); ++spec) {
     first_attempt_.push_back(total);
@@ -49,6 +53,7 @@ std::uint32_t PingBook::due_before(std::uint32_t turn, std::uint32_t spec) const
 void PingBook::sent(const Outgoing& probe, std::uint16_t, Nanoseconds at) {
   attempts_[first_attempt_[probe.spec] + probe.sequence] = {at, Attempt::State::waiting};
   ++tallies_[probe.spec].sent;
+  silent_.note_sent(probe.peer);
   ++waiting_;
 }
 
@@ -63,11 +68,13 @@ void PingBook::answered(const Answer& answer, Nanoseconds at) {
   if (attempt.state != Attempt::State::waiting) return;
   attempt.state = Attempt::State::settled;
   --waiting_;
+  silent_.note_answer(spec.peer);
   if (!echo->intact) {
     ++tallies_[index].corrupt;
     return;
   }
   ++tallies_[index].answered;
+  if (at - attempt.sent_at >= kLateEcho) ++tallies_[index].late;
   // Stamps of sending and receiving come from two places of one host: a very short way may look shorter than
   // nothing.
   rtts_[index].push_back(std::max(Nanoseconds(0), at - attempt.sent_at - echo->header.turnaround));

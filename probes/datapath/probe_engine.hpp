@@ -43,6 +43,12 @@ struct Pace {
   friend bool operator==(const Pace&, const Pace&) = default;
 };
 
+/// How much longer than that echoes are waited for that may come late.
+inline constexpr Nanoseconds kMaxLate = std::chrono::seconds(2);
+/// An echo is late that leaves so long after its probe came: half of the shortest time that one is waited
+/// for.
+inline constexpr Nanoseconds kLateEcho = std::chrono::milliseconds(100);
+
 /// TTL-limited probes of the flow (source NIC, peer, label): hops first_hop..max_hops; the answer to the hop
 /// beyond the last switch is the peer's own echo.
 struct TraceSpec {
@@ -124,6 +130,7 @@ struct PingTally {
   /// Frames that came for this NIC's prober while the request ran and that its host dropped unread, of all
   /// specs together: the same in each tally of a request.
   std::uint64_t dropped = 0;
+  std::uint32_t late = 0;  // of the answered, those that took kLateEcho and more
   friend bool operator==(const PingTally&, const PingTally&) = default;
 };
 
@@ -144,6 +151,8 @@ struct ReceivedTally {
   std::uint64_t dropped = 0;
   /// Echoes of `packets` that this host's own kernel or device did not take to send.
   std::uint64_t unsent = 0;
+  /// Echoes of `packets` that left kLateEcho and more after their probe came: this host did not run.
+  std::uint64_t late = 0;
   friend bool operator==(const ReceivedTally&, const ReceivedTally&) = default;
 };
 

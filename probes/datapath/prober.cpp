@@ -256,9 +256,10 @@ Result<std::vector<HopAnswer>> Prober::trace(const TraceRequest& request, std::s
   return book.answers();
 }
 
-Result<std::vector<PingTally>> Prober::ping(const PingRequest& request, std::stop_token stop) {
+Result<std::vector<PingTally>> Prober::ping(const PingRequest& request, std::stop_token stop,
+                                            bool waits_for_silent) {
   WEFT_TRY(const auto probes, check(request, context_));
-  PingBook book(request);
+  PingBook book(request, waits_for_silent);
   static_cast<void>(context_.port.overruns());  // of what came before
   if (auto ok = converse(context_, next_hops_, request, 1, book, probes, stop); !ok) return pass_on(ok);
   auto tallies = book.tallies();

@@ -15,8 +15,10 @@ class Prober {
       : context_{port, nic, secrets, self}, next_hops_(next_hops) {}
 
   Result<std::vector<HopAnswer>> trace(const TraceRequest& request, std::stop_token stop);
-  /// A spec whose size the NIC does not take, or whose peer has no next hop, has sent 0.
-  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop);
+  /// A spec whose size the NIC does not take, or whose peer has no next hop, has sent 0. `waits_for_silent`:
+  /// kMaxLate longer for a peer that fell silent; beside flows queues may have taken its echoes.
+  Result<std::vector<PingTally>> ping(const PingRequest& request, std::stop_token stop,
+                                      bool waits_for_silent = true);
 
  private:
   ExchangeContext context_;

@@ -61,8 +61,10 @@ ByteSpan Responder::take(ByteSpan frame, Nanoseconds at, Nanoseconds now, packet
   }
   if (stream == nullptr) stream = new_stream(packet);
   const bool counted = stream != nullptr ? count(*stream, packet, at) : (++rejects_.beyond_limits, false);
-  const bool answer_it = counted && packet.header.kind != packet::ProbeKind::flow;
-  return answer_it ? answer(packet, stream->first_psn, now - at, reply) : ByteSpan();
+  if (!counted || packet.header.kind == packet::ProbeKind::flow) return {};
+  const auto written = answer(packet, stream->first_psn, now - at, reply);
+  if (!written.empty() && now - at >= kLateEcho) ++stream->tally.late;
+  return written;
 }
 
 /// True when the packet is new and whole.
@@ -152,12 +154,24 @@ ByteSpan Responder::answer(const packet::ProbePacket& packet, std::uint32_t firs
   return reply.write(route, header, authenticator_, first_psn, size);
 }
 
-void Responder::note_unsent(ByteSpan reply) {
+Responder::Answered Responder::answered_by(ByteSpan reply) {
   const auto packet = packet::decode_probe_frame(reply, secrets_.key);
   const auto batch = packet ? by_id_.find(packet->header.batch) : by_id_.end();
-  if (batch == by_id_.end()) return;
+  if (batch == by_id_.end()) return {};
   const auto stream = batch->second->streams.find(key_of(packet->header));
-  if (stream != batch->second->streams.end()) ++stream->second.tally.unsent;
+  if (stream == batch->second->streams.end()) return {};
+  return {&stream->second.tally, packet->header.turnaround >= kLateEcho};
+}
+
+void Responder::note_unsent(ByteSpan reply) {
+  const auto [tally, late] = answered_by(reply);
+  if (tally == nullptr) return;
+  ++tally->unsent;
+  if (late && tally->late > 0) --tally->late;
+}
+
+void Responder::note_late(ByteSpan reply) {
+  if (const auto [tally, late] = answered_by(reply); tally != nullptr && !late) ++tally->late;
 }
 
 std::vector<ReceivedTally> Responder::received(BatchId batch) const {
@@ -191,10 +205,10 @@ void ResponderLoop::run(std::stop_token stop) {
 void ResponderLoop::serve(std::span<const Arrival> arrivals) {
   outgoing_.clear();
   if (arrivals.empty()) return;
+  const auto now = port_.now();
   if (replies_.size() < arrivals.size()) replies_.resize(arrivals.size());
   {
     const std::lock_guard lock(mutex_);
-    const auto now = port_.now();
     for (const auto& arrival : arrivals) {
       const auto reply = responder_.take(arrival.frame, arrival.at, now, replies_[outgoing_.size()]);
       if (!reply.empty()) outgoing_.push_back(reply);
@@ -204,9 +218,15 @@ void ResponderLoop::serve(std::span<const Arrival> arrivals) {
   if (outgoing_.empty()) return;
   const auto outcome = port_.send(outgoing_);
   const std::size_t taken = outcome ? outcome->taken : 0;
-  if (taken == outgoing_.size()) return;
+  const bool late = port_.now() - now >= kLateEcho;
+  if (taken == outgoing_.size() && !late) return;
   const std::lock_guard lock(mutex_);
-  for (const ByteSpan reply : std::span(outgoing_).subspan(taken)) responder_.note_unsent(reply);
+  for (std::size_t i = 0; i < outgoing_.size(); ++i) {
+    if (i >= taken)
+      responder_.note_unsent(outgoing_[i]);
+    else if (late)
+      responder_.note_late(outgoing_[i]);
+  }
 }
 
 std::vector<ReceivedTally> ResponderLoop::received(BatchId batch) {

@@ -88,8 +88,9 @@ class Responder {
   /// Takes a frame received at `at` and returns an answer that goes out at `now`, written by `reply`; empty
   /// where there is none.
   ByteSpan take(ByteSpan frame, Nanoseconds at, Nanoseconds now, packet::FrameTemplate& reply);
-  /// An answer that take() wrote did not go out.
+  /// An answer that take() wrote did not go out, or went out so much later that it is late.
   void note_unsent(ByteSpan reply);
+  void note_late(ByteSpan reply);
   /// By NIC, then spec; empty for a batch of which nothing came.
   std::vector<ReceivedTally> received(BatchId batch) const;
   const ResponderRejects& rejects() const { return rejects_; }
@@ -106,6 +107,11 @@ class Responder {
     BatchId id;
     std::unordered_map<std::uint64_t, Stream> streams;
   };
+  /// What an answer that take() wrote answers.
+  struct Answered {
+    ReceivedTally* tally = nullptr;  // null: it is forgotten
+    bool late = false;
+  };
 
   bool count(Stream& stream, const packet::ProbePacket& packet, Nanoseconds at);
   Batch* known_batch(BatchId id);
@@ -113,6 +119,7 @@ class Responder {
   Stream* new_stream(const packet::ProbePacket& packet);
   Batch& batch_of(BatchId id);
   bool make_room(const Batch& keep);
+  Answered answered_by(ByteSpan reply);
   ByteSpan answer(const packet::ProbePacket& packet, std::uint32_t first_psn, Nanoseconds turnaround,
                   packet::FrameTemplate& reply);
 

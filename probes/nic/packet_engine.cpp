@@ -50,7 +50,7 @@ class PortEngine final : public PacketEngine {
     // The prober's port is its own, so neither waits for the other. Without its probes a flow is a flow
     // still.
     Result<std::vector<datapath::PingTally>> pings;
-    std::jthread prober([&] { pings = prober_.ping(trips->pings, stop); });
+    std::jthread prober([&] { pings = prober_.ping(trips->pings, stop, false); });
     auto flows = sender_.run(request, stop);
     prober.join();
     if (flows && pings) datapath::add_trips(*trips, *pings, *flows);

@@ -250,6 +250,47 @@ TEST_P(ProberTest, ALostEchoIsNotAnsweredAndNotSentAgain) {
   EXPECT_EQ(wire.responder().received(BatchId(6)).at(0).packets, 100u);
 }
 
+/// From its 41st probe on the peer is not run until `length` later.
+template <class Count>
+void stall_from_the_41st(FakeWire& wire, Nanoseconds length, Count& number) {
+  wire.outward = [&wire, &number, length, until = Nanoseconds(0)](Frame frame) mutable {
+    if (++number == 41) until = wire.now() + length;
+    if (number >= 41) wire.peer_busy = until - wire.now();
+    return Frames{std::move(frame)};
+  };
+}
+
+TEST_P(ProberTest, APeerThatFellSilentIsWaitedForAsOneThatIsNotRun) {
+  int number = 0;
+  stall_from_the_41st(wire, std::chrono::seconds(1), number);
+  const auto tally = (*prober.ping(bench.ping(50), {}))[0];
+  EXPECT_EQ(tally.answered, 50u);
+  EXPECT_EQ(tally.late, 10u);
+  EXPECT_LT(tally.rtt->p99, std::chrono::milliseconds(1)) << "it says itself how long it held them";
+  EXPECT_EQ(wire.responder().received(BatchId(6)).at(0).late, 10u);
+}
+
+TEST_P(ProberTest, EchoesThatLeaveLaterThanThatAreUnansweredAndTheirSenderSaysHowMany) {
+  int number = 0;
+  stall_from_the_41st(wire, std::chrono::seconds(3), number);
+  const auto before = wire.now();
+  const auto tally = (*prober.ping(bench.ping(50), {}))[0];
+  EXPECT_EQ(tally.answered, 40u);
+  EXPECT_EQ(tally.late, 0u);
+  EXPECT_LT(wire.now() - before, std::chrono::milliseconds(2'300));
+  EXPECT_EQ(wire.responder().received(BatchId(6)).at(0).late, 10u);
+}
+
+TEST_P(ProberTest, APeerThatLostItsLastFewProbesOrNeverAnsweredIsNotWaitedForLonger) {
+  for (const int last : {46, 0}) {
+    int number = 0;
+    wire.outward = [&](Frame frame) { return number++ >= last ? Frames{} : Frames{std::move(frame)}; };
+    const auto before = wire.now();
+    EXPECT_EQ((*prober.ping(bench.ping(50), {}))[0].answered, static_cast<std::uint32_t>(last));
+    EXPECT_LT(wire.now() - before, std::chrono::milliseconds(300));
+  }
+}
+
 TEST_P(ProberTest, AnEchoWithAWrongIcrcIsCorruptAndNotAnswered) {
   int echoes = 0;
   wire.homeward = [&](Frame frame) {

@@ -99,9 +99,12 @@ class FullPort : public PacketPort {
     for (const Frame& frame : frames_) arrivals_.push_back({frame, kAt});
   }
   std::optional<std::size_t> takes;  // absent: the port fails
+  Nanoseconds now_ = kAt;
+  Nanoseconds send_takes{};
 
-  Nanoseconds now() const override { return kAt; }
+  Nanoseconds now() const override { return now_; }
   Result<SendOutcome> send(std::span<const ByteSpan>) override {
+    now_ += send_takes;
     if (takes) return SendOutcome{.taken = *takes};
     return fail(ErrorKind::absent, "the interface is down");
   }
@@ -135,6 +138,33 @@ TEST(ResponderLoop, TellsHowManyOfItsAnswersDidNotGoOut) {
     EXPECT_EQ(tallies[0].unsent, takes ? 1u : 3u);
     EXPECT_EQ(tallies[1].unsent, 1u);
     EXPECT_EQ(tallies[2].unsent, 0u) << "flows are not answered";
+  }
+}
+
+TEST(ResponderLoop, TellsHowManyOfItsAnswersWentOutLate) {
+  using std::chrono::milliseconds;
+  const std::vector<Frame> frames{frame_of({.sequence = 0}), frame_of({.sequence = 1}),
+                                  frame_of({.sequence = 2}),
+                                  frame_of({.kind = packet::ProbeKind::flow, .spec = 1})};
+  // It was not run before it read them, before they were sent, or not at all; what did not go was not late.
+  for (const auto& [before, in_send, taken, late] :
+       {std::tuple(milliseconds(100), milliseconds(0), 3u, 3u),
+        std::tuple(milliseconds(0), milliseconds(100), 3u, 3u),
+        std::tuple(milliseconds(100), milliseconds(100), 3u, 3u),
+        std::tuple(milliseconds(99), milliseconds(0), 3u, 0u),
+        std::tuple(milliseconds(100), milliseconds(0), 2u, 2u)}) {
+    std::stop_source stop;
+    FullPort port(frames, stop);
+    port.takes = taken;
+    port.now_ += before;
+    port.send_takes = in_send;
+    ResponderLoop loop(port, kNic, kSecrets, kNics);
+    loop.run(stop.get_token());
+    const auto tallies = loop.received(BatchId(1));
+    ASSERT_EQ(tallies.size(), 2u);
+    EXPECT_EQ(tallies[0].late, late);
+    EXPECT_EQ(tallies[0].unsent, 3 - taken);
+    EXPECT_EQ(tallies[1].late, 0u) << "flows are not answered";
   }
 }
 
