@@ -18,7 +18,8 @@ datapath::ReceivedTally tally_of(BatchId batch, const SimReceipt& receipt) {
           .corrupt = receipt.corrupt,
           .first = receipt.start,
           .last = receipt.start + receipt.span,
-          .missing = receipt.missing};
+          .missing = receipt.missing,
+          .late = receipt.late};
 }
 
 /// Adds a tally to the one before it where both are of one stream.
@@ -31,6 +32,7 @@ void append(std::vector<datapath::ReceivedTally>& tallies, const datapath::Recei
   same.packets += next.packets;
   same.bytes += next.bytes;
   same.corrupt += next.corrupt;
+  same.late += next.late;
   same.last = std::max(same.last, next.last);
   same.missing.reset();
 }

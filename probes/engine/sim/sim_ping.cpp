@@ -26,6 +26,8 @@ struct RowWays {
   Bytes size;
   std::uint32_t count = 0;
   TimeWindow window;
+  Nanoseconds holds{};     // so long the hosts' sockets hold what nobody reads
+  Nanoseconds gives_up{};  // when the sender waits for echoes no more
 };
 
 /// In the order in which it may happen to a packet.
@@ -36,12 +38,18 @@ enum class Fate : std::uint8_t {
   corrupt_there,
   lost_back,
   dropped_back,
-  corrupt_back
+  corrupt_back,
+  too_late  // its echo left when nobody waited any more
 };
-constexpr std::size_t kFates = 7;
+constexpr std::size_t kFates = 8;
+
+/// The host that it was for answered it.
+bool is_echoed(Fate fate) { return fate == Fate::answered || fate >= Fate::lost_back; }
 
 struct RowOutcome {
   std::array<std::uint32_t, kFates> packets{};  // by fate
+  std::uint32_t late = 0;                       // echoes that left late
+  std::uint32_t late_answered = 0;              // and came in time
   std::optional<std::vector<LossRun>> missing;  // there, up to the last that came; absent: not known
   std::vector<LossRun> unanswered;              // empty where there are some: not known
   /// Round trips of the answered, without waits: what the middle one and the slowest hundredth take.
@@ -130,6 +138,7 @@ struct RowSimulation::Look {
   Nanoseconds until{};
   double lost_there = 0, corrupt_there = 0, lost_back = 0, corrupt_back = 0;
   bool dropped_there = false, dropped_back = false;
+  std::optional<Nanoseconds> answers_at;  // what comes waits until then
   std::vector<RunsOfLoss> runs_there, runs_back;
   Nanoseconds fixed{};
 
@@ -205,9 +214,13 @@ RowSimulation::Look RowSimulation::look(const RowWays& ways, Nanoseconds at, Ran
   };
   way(ways.there, ways.arrives, now.lost_there, now.corrupt_there, now.runs_there);
   way(ways.back, ways.returns, now.lost_back, now.corrupt_back, now.runs_back);
-  now.dropped_there = world_.drops(ways.to, at);
-  now.dropped_back = world_.drops(ways.from, at);
-  for (const PortId nic : {ways.from, ways.to}) now.until = world_.stall_change_after(nic, at, now.until);
+  const HostStall* const there = world_.stall_at(ways.to, at);
+  const HostStall* const back = world_.stall_at(ways.from, at);
+  now.dropped_there = there != nullptr && at >= there->start + ways.holds;
+  now.dropped_back = back != nullptr && at >= back->start + ways.holds;
+  if (there != nullptr) now.answers_at = there->start + there->length;
+  for (const PortId nic : {ways.from, ways.to})
+    now.until = world_.stall_change_after(nic, at, ways.holds, now.until);
   return now;
 }
 
@@ -224,7 +237,12 @@ RowOutcome RowSimulation::one_by_one(const RowWays& ways, RandomStream& random) 
       answered = 0;
       now = look(ways, at, random);
     }
-    const Fate fate = now.next(random);
+    Fate fate = now.next(random);
+    if (now.answers_at && fate == Fate::answered && *now.answers_at > ways.gives_up) fate = Fate::too_late;
+    if (now.answers_at && is_echoed(fate) && *now.answers_at - at >= datapath::kLateEcho) {
+      ++outcome.late;
+      outcome.late_answered += fate == Fate::answered ? 1 : 0;
+    }
     answered += fate == Fate::answered ? 1 : 0;
     ++outcome.packets[static_cast<std::size_t>(fate)];
     fates_.push_back(fate);
@@ -303,10 +321,13 @@ class PingSimulation {
                                 .returns = returns,
                                 .size = spec.size,
                                 .count = spec.count,
-                                .window = *tally.window},
+                                .window = *tally.window,
+                                .holds = holds(spec),
+                                .gives_up = schedule_.end() + request_.pace.answer_wait + datapath::kMaxLate},
                                random, key(kOrderKey));
     tally.answered = row.of(Fate::answered);
     tally.corrupt = row.of(Fate::corrupt_back);
+    tally.late = row.late_answered;
     if (tally.answered > 0)
       tally.rtt = with_jitter({row.fixed_p50, row.fixed_p99}, forward_.size() + backward_.size(),
                               tally.answered, random);
@@ -321,10 +342,16 @@ class PingSimulation {
                        .start = tally.window->start,
                        .span = tally.window->length,
                        .missing = std::move(row.missing),
-                       .dropped = row.of(Fate::dropped_there)};
+                       .dropped = row.of(Fate::dropped_there),
+                       .late = row.late};
     if (receipt.packets + receipt.corrupt + receipt.dropped > 0)
       result.receipts.push_back(std::move(receipt));
     tally.unanswered = std::move(row.unanswered);
+  }
+
+  /// About as many probes come to a host as it sends.
+  Nanoseconds holds(const datapath::PingSpec& spec) const {
+    return SimWorld::holds(spec.size, 1e9 / static_cast<double>(interval_of(request_.pace).count()));
   }
 
   const SimWorld& world_;

@@ -44,6 +44,8 @@ TimeWindow PingSchedule::window(std::uint32_t spec) const {
   return {begin_ + rounded(length_ * place / count), rounded(length_ * (count - 1) / count)};
 }
 
+Nanoseconds PingSchedule::end() const { return begin_ + rounded(length_); }
+
 Nanoseconds send_time(const TimeWindow& window, std::uint32_t packet, std::uint32_t count) {
   if (count < 2) return window.start;
   return window.start + Nanoseconds(static_cast<std::int64_t>(static_cast<double>(window.length.count()) *

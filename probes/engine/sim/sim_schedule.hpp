@@ -21,6 +21,8 @@ class PingSchedule {
 
   /// Of the spec's packets.
   TimeWindow window(std::uint32_t spec) const;
+  /// After the last packet of all.
+  Nanoseconds end() const;
 
  private:
   const datapath::PingRequest& request_;

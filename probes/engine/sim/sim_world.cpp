@@ -11,8 +11,11 @@ namespace {
 constexpr Nanoseconds kHop(600);
 constexpr Nanoseconds kHost(2'000);
 constexpr Nanoseconds kJitterPerHop(150);
-/// What a host's sockets hold while nobody reads them, as a time: shorter stalls lose nothing.
+/// What a host's sockets hold of flows while nobody reads them, as a time: shorter stalls lose nothing.
 constexpr Nanoseconds kQueued = std::chrono::milliseconds(20);
+// Of probes they hold as many as the socket of a raw responder: 5,000 small ones (packet_socket.cpp).
+constexpr double kSocket = 8 << 20;      // bytes
+constexpr double kFrameInKernel = 1536;  // bytes, beside the packet's own
 
 Nanoseconds hop_latency(const ChannelState& channel, Bytes size) {
   return kHop + channel.capacity.time_for(size) + channel.delay + channel.wait;
@@ -94,19 +97,26 @@ bool SimWorld::stalls(PortId nic) const {
   return std::ranges::any_of(options_.stalls, [&](const HostStall& stall) { return stall.host == host; });
 }
 
-bool SimWorld::drops(PortId nic, Nanoseconds at) const {
+const HostStall* SimWorld::stall_at(PortId nic, Nanoseconds at) const {
   const NodeId host = fabric_->port(nic).node;
-  return std::ranges::any_of(options_.stalls, [&](const HostStall& stall) {
-    return stall.host == host && at >= stall.start + kQueued && at < stall.start + stall.length;
+  const auto found = std::ranges::find_if(options_.stalls, [&](const HostStall& stall) {
+    return stall.host == host && at >= stall.start && at < stall.start + stall.length;
   });
+  return found == options_.stalls.end() ? nullptr : &*found;
 }
 
-Nanoseconds SimWorld::stall_change_after(PortId nic, Nanoseconds at, Nanoseconds until) const {
+Nanoseconds SimWorld::stall_change_after(PortId nic, Nanoseconds at, Nanoseconds holds,
+                                         Nanoseconds until) const {
   const NodeId host = fabric_->port(nic).node;
   for (const HostStall& stall : options_.stalls)
-    for (const Nanoseconds change : {stall.start + kQueued, stall.start + stall.length})
+    for (const Nanoseconds change : {stall.start, stall.start + holds, stall.start + stall.length})
       if (stall.host == host && change > at) until = std::min(until, change);
   return until;
+}
+
+Nanoseconds SimWorld::holds(Bytes size, double packets_per_second) {
+  const double packets = kSocket / (kFrameInKernel + static_cast<double>(size.count()));
+  return Nanoseconds(static_cast<std::int64_t>(packets / packets_per_second * 1e9));
 }
 
 SimWorld::Idle SimWorld::idle(PortId nic, Nanoseconds start, Nanoseconds length) const {

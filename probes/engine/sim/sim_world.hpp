@@ -45,12 +45,16 @@ class SimWorld {
   /// host; faults that vary are left out.
   Nanoseconds latency(std::span<const ChannelId> path, Bytes size) const;
   static Nanoseconds latency(std::span<const ChannelState> path, Bytes size);
-  /// True while a NIC's host drops what arrives, because it does not read.
-  bool drops(PortId nic, Nanoseconds at) const;
-  /// When that changes next after `at`, `until` at the latest.
-  Nanoseconds stall_change_after(PortId nic, Nanoseconds at, Nanoseconds until) const;
+  /// The stall that a NIC's host is in; null: it runs.
+  const HostStall* stall_at(PortId nic, Nanoseconds at) const;
+  /// When that changes next after `at`, or the sockets of the stalled host are full, which hold what comes in
+  /// `holds`; `until` at the latest.
+  Nanoseconds stall_change_after(PortId nic, Nanoseconds at, Nanoseconds holds, Nanoseconds until) const;
   bool stalls(PortId nic) const;
-  /// How much of a time, from `start` on, a NIC's host sends nothing; and how much of it it drops what comes.
+  /// How long a host's socket holds probes of this size while nobody reads them, at so many a second.
+  static Nanoseconds holds(Bytes size, double packets_per_second);
+  /// How much of a time, from `start` on, a NIC's host sends no flows; and how much of it it drops those that
+  /// come.
   struct Idle {
     Nanoseconds sending{};
     Nanoseconds receiving{};
@@ -84,6 +88,7 @@ struct SimReceipt {
   Nanoseconds span{};   // from the first packet to the last
   std::optional<std::vector<LossRun>> missing = std::nullopt;  // up to the last that came; absent: not known
   std::uint64_t dropped = 0;                                   // by the receiver's host
+  std::uint64_t late = 0;                                      // as ReceivedTally::late
 };
 
 }  // namespace weft::sim

@@ -155,21 +155,44 @@ TEST(SimClock, ARowThatIsLostWholeIsOneRun) {
   EXPECT_EQ(tally.unanswered, (std::vector<LossRun>{{0, 20'000}}));
 }
 
-TEST(SimClock, AHostThatStallsDropsWhatComesAndSaysHowMuch) {
+TEST(SimClock, AHostThatStallsHoldsWhatComesAndAnswersLate) {
   Line line;
   Line stalled({}, {.stalls = {{line.host("host2"), milliseconds(500), milliseconds(320)}}});
   const auto tally = stalled.ping("host1", stalled.pings("host2", {2'000})).front();
   const auto there = stalled.received("host2").front();
-  EXPECT_EQ(there.packets, 1'700u) << "its sockets hold what comes in the first 20 ms";
-  EXPECT_EQ(there.dropped, 300u);
-  EXPECT_EQ(there.missing, (std::vector<LossRun>{{520, 300}}));
-  EXPECT_EQ(tally.answered, 1'700u);
+  EXPECT_EQ(there.packets, 2'000u);
+  EXPECT_EQ(there.dropped, 0u);
+  EXPECT_EQ(there.late, 221u) << "100 ms and more: from 500 ms to 720 ms";
+  EXPECT_EQ(tally.answered, 2'000u);
+  EXPECT_EQ(tally.late, 221u);
+}
+
+TEST(SimClock, EchoesOfAHostThatStallsLongerThanItsProberWaitsAreUnanswered) {
+  Line line;
+  Line stalled({}, {.stalls = {{line.host("host2"), milliseconds(1'500), seconds(3)}}});
+  const auto tally = stalled.ping("host1", stalled.pings("host2", {2'000})).front();
+  const auto there = stalled.received("host2").front();
+  EXPECT_EQ(there.packets, 2'000u);
+  EXPECT_EQ(there.late, 500u);
+  EXPECT_EQ(tally.answered, 1'500u);
+  EXPECT_EQ(tally.late, 0u);
+  EXPECT_EQ(tally.unanswered, (std::vector<LossRun>{{1'500, 500}}));
+}
+
+TEST(SimClock, AHostThatStallsDropsWhatItsSocketsDoNotHoldAndSaysHowMuch) {
+  Line line;
+  Line stalled({}, {.stalls = {{line.host("host2"), seconds(1), seconds(6)}}});
+  const auto tally = stalled.ping("host1", stalled.pings("host2", {8'000})).front();
+  const auto there = stalled.received("host2").front();
+  EXPECT_NEAR(static_cast<double>(there.dropped), 1'000, 50) << "5,000 small probes find a place";
+  EXPECT_EQ(there.packets + there.dropped, 8'000u);
+  EXPECT_EQ(tally.answered, there.packets);
   EXPECT_EQ(tally.dropped, 0u);
-  Line prober({}, {.stalls = {{line.host("host1"), milliseconds(500), milliseconds(320)}}});
-  const auto own = prober.ping("host1", prober.pings("host2", {2'000})).front();
-  EXPECT_EQ(prober.received("host2").front().packets, 2'000u);
-  EXPECT_EQ(own.answered, 1'700u);
-  EXPECT_EQ(own.dropped, 300u);
+  Line prober({}, {.stalls = {{line.host("host1"), seconds(1), seconds(6)}}});
+  const auto own = prober.ping("host1", prober.pings("host2", {8'000})).front();
+  EXPECT_EQ(prober.received("host2").front().packets, 8'000u);
+  EXPECT_EQ(own.answered + own.dropped, 8'000u);
+  EXPECT_EQ(own.dropped, there.dropped);
 }
 
 TEST(SimClock, AFlowMeetsAFaultForThePartOfItsTimeThatTheFaultIsThere) {
