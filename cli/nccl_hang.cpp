@@ -70,16 +70,27 @@ Result<void> read_dumps(const fs::path& folder, nccl::HangInput& input) {
   return {};
 }
 
-Result<nccl::RasReport> read_report(const std::string& place, const RasPlace& from) {
-  WEFT_TRY(const auto text, from.is_file ? files::read_text_file(place, kMaxJobFile) : ask_ras(from));
+Result<RasLimits> read_ras_limits(const po::variables_map& values) {
+  constexpr Nanoseconds kMin = std::chrono::milliseconds(100);
+  constexpr Nanoseconds kMax = std::chrono::minutes(10);
+  WEFT_TRY(const auto given, read_option(values, "ras-timeout", parse_duration));
+  RasLimits limits;
+  if (!given) return limits;
+  if (*given < kMin || *given > kMax)
+    return fail(ErrorKind::usage, "--ras-timeout {}: expected 100ms to 10m", to_string(*given));
+  return RasLimits{std::min(limits.connect, *given), std::min(limits.greeting, *given), *given};
+}
+
+Result<nccl::RasReport> read_report(const std::string& place, const RasPlace& from, const RasLimits& limits) {
+  WEFT_TRY(const auto text, from.is_file ? files::read_text_file(place, kMaxJobFile) : ask_ras(from, limits));
   return nccl::parse_ras(text);
 }
 
 /// RAS that does not answer, or answers nonsense, is told and is no reason to end. One that counts
 /// collectives is asked again: a job that moves launches more of them.
-Result<void> read_ras(const std::string& place, nccl::HangInput& input) {
+Result<void> read_ras(const std::string& place, const RasLimits& limits, nccl::HangInput& input) {
   WEFT_TRY(const auto from, find_ras(place));
-  auto report = read_report(place, from);
+  auto report = read_report(place, from, limits);
   if (!report) {
     input.lost.push_back({"RAS " + place, std::nullopt, outside_text(report.error().message)});
     return {};
@@ -91,7 +102,7 @@ Result<void> read_ras(const std::string& place, nccl::HangInput& input) {
   };
   if (from.is_file || !std::ranges::any_of(input.ras->communicators, counts)) return {};
   std::this_thread::sleep_for(kBetweenAnswers);
-  if (auto later = read_report(place, from)) input.ras_later = *std::move(later);
+  if (auto later = read_report(place, from, limits)) input.ras_later = *std::move(later);
   return {};
 }
 
@@ -114,10 +125,11 @@ Result<int> run(const po::variables_map& values) {
   const auto folder = text_option(values, "dumps");
   if (!folder) return fail(ErrorKind::usage, "which dumps? as in: weft nccl hang traces/");
   WEFT_TRY(const bool json, wants_json(values));
+  WEFT_TRY(const auto limits, read_ras_limits(values));
   WEFT_TRY(auto site, read_job_site(values));
   nccl::HangInput input;
   WEFT_TRY_VOID(take_tables(values, site, input));
-  if (const auto place = text_option(values, "ras")) WEFT_TRY_VOID(read_ras(*place, input));
+  if (const auto place = text_option(values, "ras")) WEFT_TRY_VOID(read_ras(*place, limits, input));
   WEFT_TRY_VOID(read_dumps(*folder, input));
   const auto verdict = nccl::explain_hang(input, site.where());
   fmt::print("{}",
@@ -138,7 +150,9 @@ OptionParser nccl_hang_options() {
   parser.options().add_options()("dumps", po::value<std::string>()->value_name("DIR"),
                                  "the dumps, a file a rank, its number at the end of the name")(
       "ras", po::value<std::string>()->value_name("HOST:PORT|FILE"),
-      "NCCL's RAS: asked at this address (its usual port is 28028), or a saved answer");
+      "NCCL's RAS: asked at this address (its usual port is 28028), or a saved answer")(
+      "ras-timeout", po::value<std::string>()->value_name("TIME"),
+      "give up an answer of RAS that is not whole after this time (default: 20s)");
   add_site_options(parser.options());
   parser.options().add_options()(
       "job", po::value<std::string>()->value_name("ID"),

@@ -26,9 +26,6 @@ constexpr std::string_view kUsualPort = "28028";  // NCCL_RAS_ADDR
 constexpr std::chrono::seconds kMaxLookUp(10);    // two servers, 5 s each (resolv.conf(5))
 constexpr Bytes kMaxLookedUp(65'536);
 constexpr std::size_t kMaxTried = 4;  // addresses of a name
-constexpr std::chrono::seconds kMaxConnect(5);
-constexpr std::chrono::seconds kMaxGreeting(2);  // for the answer to SET FORMAT, a line
-constexpr std::chrono::seconds kMaxAnswer(20);   // RAS itself waits 5 s for a process that is silent
 constexpr std::size_t kMaxAnswerBytes = 256'000'000;
 
 Error time_out(std::string_view what) { return {ErrorKind::timeout, fmt::format("RAS: {}", what)}; }
@@ -62,7 +59,7 @@ Result<std::vector<std::string>> addresses_of(const std::string& host) {
   return all;
 }
 
-Result<os::FileDescriptor> connect_to(const RasPlace& place) {
+Result<os::FileDescriptor> connect_to(const RasPlace& place, Nanoseconds limit) {
   WEFT_TRY(const auto addresses, addresses_of(place.host));
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -78,7 +75,7 @@ Result<os::FileDescriptor> connect_to(const RasPlace& place) {
     int error = errno;
     if (error == EINPROGRESS) {
       socklen_t size = sizeof error;
-      if (!wait_for(socket.get(), POLLOUT, Clock::now() + kMaxConnect))
+      if (!wait_for(socket.get(), POLLOUT, Clock::now() + limit))
         error = ETIMEDOUT;
       else if (getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0)
         return socket;
@@ -131,18 +128,18 @@ Result<RasPlace> find_ras(const std::string& place) {
   return made;
 }
 
-Result<std::string> ask_ras(const RasPlace& place) {
-  WEFT_TRY(const auto socket, connect_to(place));
+Result<std::string> ask_ras(const RasPlace& place, const RasLimits& limits) {
+  WEFT_TRY(const auto socket, connect_to(place, limits.connect));
   WEFT_TRY_VOID(send_line(socket.get(), "SET FORMAT json\n"));
   std::string greeting;
   // An NCCL before 2.28.7 does not know the command: it says so, or nothing, and STATUS gives text.
-  const auto greeted = receive(socket.get(), greeting, Clock::now() + kMaxGreeting,
+  const auto greeted = receive(socket.get(), greeting, Clock::now() + limits.greeting,
                                [](const std::string& text) { return text.find('\n') != text.npos; });
   if (!greeted && greeted.error().kind != ErrorKind::timeout) return pass_on(greeted);
   WEFT_TRY_VOID(send_line(socket.get(), "VERBOSE STATUS\n"));
   std::string answer;
   WEFT_TRY_VOID(
-      receive(socket.get(), answer, Clock::now() + kMaxAnswer, [](const std::string&) { return false; }));
+      receive(socket.get(), answer, Clock::now() + limits.answer, [](const std::string&) { return false; }));
   if (answer.empty())
     return fail(ErrorKind::absent, "RAS: {} port {} closed without an answer", place.host, place.port);
   return answer;

@@ -13,6 +13,7 @@
 
 #include "balancer/steer/process_qps.hpp"
 #include "cli/nccl.hpp"
+#include "cli/ras_query.hpp"
 #include "tests/places.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/hung_job.hpp"
@@ -34,11 +35,17 @@ const std::string kDumps = WEFT_SOURCE_DIR "/tests/data/nccl";
 
 Outcome hang(Arguments words) { return call(nccl_hang_command, words); }
 
-/// Accepts connections on loopback, one for each list of replies; sends one to each piece that comes, the
-/// last one and closes.
+/// Of each connection the replies.
+using Talks = std::vector<std::vector<std::string>>;
+
+/// What a server does once it has sent its last reply.
+enum class Then { closes, stays, drips };
+
+/// Accepts connections on loopback, one for each list of replies; sends one to each piece that comes. Who
+/// drips goes on with a byte every 20 ms. Those that do not close wait for the other end to do so.
 class Replies {
  public:
-  explicit Replies(std::vector<std::vector<std::string>> all)
+  explicit Replies(Talks all, Then then = Then::closes)
       : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -48,8 +55,8 @@ class Replies {
     EXPECT_EQ(listen(listener_, 4), 0);
     EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
     port_ = ntohs(address.sin_port);
-    server_ = std::jthread([this, all = std::move(all)] {
-      for (const auto& replies : all) serve(replies);
+    server_ = std::jthread([this, then, all = std::move(all)] {
+      for (const auto& replies : all) serve(replies, then);
     });
   }
   ~Replies() {
@@ -60,13 +67,15 @@ class Replies {
   std::string place() const { return fmt::format("127.0.0.1:{}", port_); }
 
  private:
-  void serve(const std::vector<std::string>& replies) const {
+  void serve(const std::vector<std::string>& replies, Then then) const {
     const int peer = accept(listener_, nullptr, nullptr);
     if (peer < 0) return;
     char asked[256];
     for (const std::string& reply : replies)
       if (read(peer, asked, sizeof asked) > 0) send(peer, reply.data(), reply.size(), MSG_NOSIGNAL);
-    shutdown(peer, SHUT_WR);
+    while (then == Then::drips && send(peer, " ", 1, MSG_NOSIGNAL) == 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (then == Then::closes) shutdown(peer, SHUT_WR);
     while (read(peer, asked, sizeof asked) > 0) {
     }
     close(peer);
@@ -96,6 +105,7 @@ TEST(NcclHang, WrongWordsAreUsageErrors) {
   EXPECT_EQ(hang({}).status, 64);
   EXPECT_EQ(hang({"/nowhere"}).status, 64);
   EXPECT_EQ(hang({kDumps, "--ras", "no/such:file"}).status, 64);
+  EXPECT_EQ(hang({kDumps, "--ras-timeout", "1ms"}).status, 64);
   EXPECT_EQ(hang({kDumps, "--paths", "p.json"}).status, 64);
   EXPECT_EQ(hang({kDumps, "--qps", "/nowhere"}).status, 64);
   const auto scratch = os::ScratchDirectory::make();
@@ -126,6 +136,43 @@ TEST(NcclHang, RasThatIsAbsentClosesOrTalksNonsenseIsToldAndNothingEnds) {
   EXPECT_EQ(told.status, 2);
   EXPECT_THAT(told.out, HasSubstr("RAS"));
   EXPECT_EQ(told.out.find('\x1b'), std::string::npos);
+}
+
+TEST(NcclHang, RasThatTakesTheConnectionAndStaysSilentOrEndsHalfWayIsGivenUpInItsTime) {
+  using std::chrono::milliseconds;
+  const RasLimits limits{.greeting = milliseconds(100), .answer = milliseconds(300)};
+  const std::string half = R"({"nccl_version":"2.28.9","communicators_count":1,"communicators":[{"hash":)";
+  const Talks servers{{}, {"OK\n"}, {"OK\n", half}, {half}};
+  for (const auto& replies : servers)
+    for (const Then then : {Then::stays, Then::drips}) {
+      const Replies server(Talks(1, replies), then);
+      const auto place = find_ras(server.place()).value();
+      const auto start = std::chrono::steady_clock::now();
+      const auto answer = ask_ras(place, limits);
+      const auto took = std::chrono::steady_clock::now() - start;
+      ASSERT_FALSE(answer) << *answer;
+      EXPECT_EQ(answer.error().kind, ErrorKind::timeout) << answer.error().message;
+      EXPECT_GE(took, limits.answer);
+      EXPECT_LT(took, std::chrono::seconds(10)) << "of its own limits, not of the server's patience";
+    }
+}
+
+TEST(NcclHang, AnAnswerOfRasThatEndsHalfWayIsToldAndTheRestIsUsed) {
+  const Talks talks{{"OK\n", R"({"nccl_version":"2.28.9","communicators":[{"hash":)"}};
+  const Replies half(talks);
+  const auto told = hang({kDumps, "--ras", half.place()});
+  EXPECT_EQ(told.status, 2) << told.err;
+  EXPECT_THAT(told.out, StartsWith("rank 2 never entered"));
+  EXPECT_THAT(told.out, HasSubstr("RAS 127.0.0.1:"));
+}
+
+/// As a user meets it, who waits longer than the test above: the whole command, by its own limits.
+TEST(NcclHang, ACommandWhoseRasHangsEndsByItself) {
+  const Replies silent(Talks(1), Then::stays);
+  const auto told = hang({kDumps, "--ras", silent.place(), "--ras-timeout", "300ms"});
+  EXPECT_EQ(told.status, 2) << told.err;
+  EXPECT_THAT(told.out, StartsWith("rank 2 never entered"));
+  EXPECT_THAT(told.out, HasSubstr("no answer in time"));
 }
 
 TEST(NcclHang, AsksRasOfANameByAChildThatIsBounded) {
