@@ -370,7 +370,7 @@ function(weft_all_benchmarks)
     add_dependencies(${name} weft)
   endforeach()
   if(TARGET weft_nccl)
-    add_dependencies(bench_nccl weft_nccl ring_client steer_timer)
+    add_dependencies(bench_nccl weft_nccl ring_client steer_timer plugin_host)
   endif()
   # A sweep of each kind in every test run: all must be right.
   add_test(NAME "tests/bench: one sweep of each kind names its fault" COMMAND bench_acceptance 1 --at-least 7)

@@ -1,6 +1,7 @@
 // Drives the tuner and the profiler of a library as NCCL 2.28 does: it loads it, takes the newest interface
 // up to VERSION, and calls in NCCL's order and from its threads.
 //   plugin_host LIBRARY VERSION tuner RANKS NODES FUNCTION BYTES [ALGORITHM PROTOCOL ignored...]
+//   plugin_host LIBRARY VERSION tuner RANKS NODES < FUNCTION BYTES IGNORED (bits of the cost table) a line
 //   plugin_host LIBRARY VERSION profiler COLLECTIVES END
 // The tuner's answer is printed: "algorithm protocol channels", or "declined". END of the profiler: finalize,
 // exit (without it), kill, fork (a child goes on), again (another communicator after it), other (as with PXN:
@@ -49,43 +50,73 @@ const Interface* find(void* library, const char* name) {
 
 // ---- tuner
 
-int ask_tuner(void* library, int version, int argc, char** argv) {
-  const auto ranks = std::strtoull(argv[4], nullptr, 10);
-  const auto nodes = std::strtoull(argv[5], nullptr, 10);
-  const int function = std::atoi(argv[6]);
-  const auto bytes = std::strtoull(argv[7], nullptr, 10);
-  float costs[kAlgorithms][kProtocols];
-  for (auto& row : costs)
-    for (float& cost : row) cost = 5;
-  for (int i = 8; i + 1 < argc; i += 2) costs[std::atoi(argv[i])][std::atoi(argv[i + 1])] = -1;
-  float before[kAlgorithms][kProtocols];
-  std::memcpy(before, costs, sizeof costs);
+/// One interface over the three.
+struct Tuner {
   void* context = nullptr;
-  int channels = 0;
+  int (*choose)(void*, int, std::size_t, int, CostTable, int, int, int, int*) = nullptr;
+  int (*choose_v3)(void*, int, std::size_t, int, CostTable, int, int, int*) = nullptr;
+  int (*finalize)(void*) = nullptr;
+};
+
+Tuner open_tuner(void* library, int version, std::size_t ranks, std::size_t nodes) {
+  Tuner opened;
   int error = 0;
-  auto* const table = reinterpret_cast<float**>(costs);
   if (const auto* v5 = find<TunerV5>(library, "ncclTunerPlugin_v5"); v5 != nullptr && version >= 5) {
     std::array<int, 3> domains{2, 1, 1};
     std::array<double, 144> constants{};
-    error |= v5->init(&context, 77, ranks, nodes, log, domains.data(), constants.data());
-    error |= v5->get_coll_info(context, function, bytes, 1, table, kAlgorithms, kProtocols, 0, &channels);
-    error |= v5->finalize(context);
+    error = v5->init(&opened.context, 77, ranks, nodes, log, domains.data(), constants.data());
+    opened = {opened.context, v5->get_coll_info, nullptr, v5->finalize};
   } else if (const auto* v4 = find<TunerV4>(library, "ncclTunerPlugin_v4"); v4 != nullptr && version >= 4) {
-    error |= v4->init(ranks, nodes, log, &context);
-    error |= v4->get_coll_info(context, function, bytes, 1, table, kAlgorithms, kProtocols, 0, &channels);
-    error |= v4->destroy(context);
+    error = v4->init(ranks, nodes, log, &opened.context);
+    opened = {opened.context, v4->get_coll_info, nullptr, v4->destroy};
   } else if (const auto* v3 = find<TunerV3>(library, "ncclTunerPlugin_v3"); v3 != nullptr) {
-    error |= v3->init(ranks, nodes, log, &context);
-    error |= v3->get_coll_info(context, function, bytes, 1, table, kAlgorithms, kProtocols, &channels);
-    error |= v3->destroy(context);
+    error = v3->init(ranks, nodes, log, &opened.context);
+    opened = {opened.context, nullptr, v3->get_coll_info, v3->destroy};
   } else {
     give_up("no tuner");
   }
+  if (error != 0) give_up("the tuner cannot be used");
+  return opened;
+}
+
+/// `costs`: 5 or, where NCCL cannot do it, -1.
+void ask(const Tuner& tuner, int function, std::size_t bytes, float (&costs)[kAlgorithms][kProtocols]) {
+  float before[kAlgorithms][kProtocols];
+  std::memcpy(before, costs, sizeof costs);
+  int channels = 0;
+  auto* const table = reinterpret_cast<float**>(costs);
+  const int error =
+      tuner.choose != nullptr
+          ? tuner.choose(tuner.context, function, bytes, 1, table, kAlgorithms, kProtocols, 0, &channels)
+          : tuner.choose_v3(tuner.context, function, bytes, 1, table, kAlgorithms, kProtocols, &channels);
   if (error != 0) give_up("the tuner fails a collective");
   if (std::memcmp(before, costs, sizeof costs) == 0 && channels == 0) std::printf("declined\n");
   for (int a = 0; a < kAlgorithms; ++a)
     for (int p = 0; p < kProtocols; ++p)
       if (costs[a][p] == 0) std::printf("%d %d %d\n", a, p, channels);
+}
+
+int ask_tuner(void* library, int version, int argc, char** argv) {
+  const Tuner tuner =
+      open_tuner(library, version, std::strtoull(argv[4], nullptr, 10), std::strtoull(argv[5], nullptr, 10));
+  float costs[kAlgorithms][kProtocols];
+  const auto fill = [&](unsigned long long ignored) {
+    for (int i = 0; i < kAlgorithms * kProtocols; ++i)
+      costs[i / kProtocols][i % kProtocols] = (ignored >> i & 1U) != 0 ? -1 : 5;
+  };
+  if (argc >= 8) {
+    fill(0);
+    for (int i = 8; i + 1 < argc; i += 2) costs[std::atoi(argv[i])][std::atoi(argv[i + 1])] = -1;
+    ask(tuner, std::atoi(argv[6]), std::strtoull(argv[7], nullptr, 10), costs);
+  } else {
+    int function = 0;
+    unsigned long long bytes = 0, ignored = 0;
+    while (std::scanf("%d %llu %llu", &function, &bytes, &ignored) == 3) {
+      fill(ignored);
+      ask(tuner, function, bytes, costs);
+    }
+  }
+  if (tuner.finalize(tuner.context) != 0) give_up("the tuner does not end");
   return 0;
 }
 
@@ -257,7 +288,7 @@ int main(int argc, char** argv) {
   if (library == nullptr) give_up(argc < 4 ? "see the head of its source" : dlerror());
   const int version = std::atoi(argv[2]);
   const std::string what = argv[3];
-  if (what == "tuner" && argc >= 8) return ask_tuner(library, version, argc, argv);
+  if (what == "tuner" && (argc == 6 || argc >= 8)) return ask_tuner(library, version, argc, argv);
   if (what == "profiler" && argc == 6) return run_profiler(library, version, std::atoi(argv[4]), argv[5]);
   give_up("see the head of its source");
 }

@@ -60,13 +60,24 @@ TEST_F(JobsOfOthers, TheLibraryWithoutAnAgentChangesNothingInThePortsOfIbWriteBw
   }
 }
 
-TEST_F(Ring, CarriesExactlyTheAssignedPortsForDataAndCredits) {
+TEST_F(Ring, CarriesExactlyTheAssignedPortsForDataAndCreditsAtBothEnds) {
   tell_all(1, 50'000);
-  const auto ports = rig().ports_used("host1", [&] {
-    auto processes = start("100", "4096");
-    end(processes);
+  std::vector<SeenPacket> of_two;
+  const auto of_one = rig().packets_of("host1", [&] {
+    of_two = rig().packets_of("host2", [&] {
+      auto processes = start("100", "4096");
+      end(processes);
+    });
   });
-  EXPECT_EQ(seen(ports), expected({50'000}));
+  EXPECT_EQ(seen(ports_by_qp(of_one)), expected({50'000}));
+  // The n-th queue pair has the n-th label, not only some of them.
+  const auto first_of = [](std::uint32_t first) {
+    auto all = labels_from(first);
+    all.resize(kRing);
+    return all;
+  };
+  EXPECT_EQ(ports_in_order(ports_to(rig().peer("host2").address, of_one)), first_of(50'000));
+  EXPECT_EQ(ports_in_order(ports_to(rig().peer("host1").address, of_two)), first_of(51'000));
 }
 
 TEST_F(Ring, MovesToAnotherListUnderLoadAndEveryMessageIsRight) {

@@ -2,10 +2,12 @@
 // next process it connects queue pairs that write data, the one before is answered with credits. Each byte
 // that comes is compared. It prints a line: messages that came, those that were wrong, completions with an
 // error.
-//   ring_client DEVICE GID_INDEX LISTEN_PORT NEXT_HOST NEXT_PORT QPS MESSAGES BYTES PAUSE_US [lockstep] [TIMEOUT]
+//   ring_client DEVICE GID_INDEX LISTEN_PORT NEXT_HOST NEXT_PORT QPS MESSAGES BYTES PAUSE_US [lockstep]
+//               [depth=N] [TIMEOUT]
 // With 0 messages it goes on until SIGTERM, then tells the next process how many it sent and waits for its
 // own. In lockstep a message is sent once those before it have come on all queue pairs, as steps of an
-// all-reduce are: where one waits, all do. A lost packet is sent again after 4.096 us * 2^TIMEOUT (19).
+// all-reduce are: where one waits, all do. A queue pair has up to N messages under way (8). A lost packet is
+// sent again after 4.096 us * 2^TIMEOUT (19).
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -27,7 +29,7 @@
 
 namespace {
 
-constexpr std::uint64_t kDepth = 8;  // messages of a queue pair that may be under way
+constexpr std::uint64_t kMaxDepth = 1024;
 constexpr std::chrono::seconds kPatience{280};
 using Clock = std::chrono::steady_clock;
 std::atomic<bool> told_to_end{false};
@@ -84,7 +86,7 @@ struct Side {
   std::vector<ibv_qp*> qps;
   std::vector<End> peers;
   std::vector<std::uint64_t>
-      memory;  // for each queue pair: kDepth messages to send or that came, and a credit
+      memory;  // for each queue pair: as many messages as may be under way, and a credit
   ibv_mr* region = nullptr;
   std::vector<std::uint64_t> done;    // messages sent, or taken, of each queue pair
   std::vector<std::uint64_t> wanted;  // that many in all
@@ -99,11 +101,12 @@ struct Options {
   std::uint64_t messages = 0;  // of a queue pair; 0: until SIGTERM
   std::size_t words = 0;       // of a message, 8 bytes each
   std::chrono::microseconds pause{0};
+  std::uint64_t depth = 8;  // messages of a queue pair that may be under way
   bool lockstep = false;
   std::uint8_t timeout = 19;  // 17 s until it gives up: a link's failure is seen and routed around by then
 };
 
-std::size_t stride(const Options& options) { return kDepth * options.words + 1; }
+std::size_t stride(const Options& options) { return options.depth * options.words + 1; }
 
 void transfer(int socket, void* data, std::size_t size, bool send_it) {
   for (std::size_t at = 0; at < size;) {
@@ -171,7 +174,7 @@ Side make_side(Verbs& verbs, ibv_context* context, ibv_pd* pd, int socket, bool 
                const Options& options) {
   Side side;
   side.sends = sends;
-  side.cq = verbs.create_cq(context, static_cast<int>(4 * kDepth * options.qps), nullptr, nullptr, 0);
+  side.cq = verbs.create_cq(context, static_cast<int>(4 * options.depth * options.qps), nullptr, nullptr, 0);
   side.memory.resize(options.qps * stride(options) + options.qps);
   side.region = verbs.register_memory(pd, side.memory.data(), side.memory.size() * 8,
                                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -184,7 +187,7 @@ Side make_side(Verbs& verbs, ibv_context* context, ibv_pd* pd, int socket, bool 
     ibv_qp_init_attr wanted{};
     wanted.send_cq = wanted.recv_cq = side.cq;
     wanted.qp_type = IBV_QPT_RC;
-    wanted.cap = {2 * kDepth, 1, 1, 1, 16};
+    wanted.cap = {static_cast<std::uint32_t>(2 * options.depth), 1, 1, 1, 16};
     ibv_qp* qp = verbs.create_qp(pd, &wanted);
     if (qp == nullptr) die("create_qp");
     ibv_qp_attr to{};
@@ -233,9 +236,9 @@ void write_words(Side& side, std::size_t i, const std::uint64_t* from, std::size
 void send_next(Side& side, std::size_t i, const Side& from, const Options& options) {
   if (options.lockstep && *std::min_element(from.done.begin(), from.done.end()) < side.done[i]) return;
   std::uint64_t* own = &side.memory[i * stride(options)];
-  const std::uint64_t credit = __atomic_load_n(&own[kDepth * options.words], __ATOMIC_ACQUIRE);
-  if (side.done[i] == side.wanted[i] || side.done[i] - credit >= kDepth) return;
-  const std::size_t slot = side.done[i] % kDepth * options.words;
+  const std::uint64_t credit = __atomic_load_n(&own[options.depth * options.words], __ATOMIC_ACQUIRE);
+  if (side.done[i] == side.wanted[i] || side.done[i] - credit >= options.depth) return;
+  const std::size_t slot = side.done[i] % options.depth * options.words;
   for (std::size_t word = 0; word < options.words; ++word) own[slot + word] = word_of(side.done[i], i, word);
   write_words(side, i, own + slot, options.words, side.peers[i].address + slot * 8, false);
   ++side.done[i];
@@ -244,7 +247,8 @@ void send_next(Side& side, std::size_t i, const Side& from, const Options& optio
 /// Takes the next message when its last word has come, and gives the credit.
 std::uint64_t take_next(Side& side, std::size_t i, const Options& options) {
   if (side.done[i] == side.wanted[i]) return 0;
-  const std::uint64_t* came = &side.memory[i * stride(options) + side.done[i] % kDepth * options.words];
+  const std::uint64_t* came =
+      &side.memory[i * stride(options) + side.done[i] % options.depth * options.words];
   if (__atomic_load_n(&came[options.words - 1], __ATOMIC_ACQUIRE) !=
       word_of(side.done[i], i, options.words - 1))
     return 0;
@@ -253,7 +257,7 @@ std::uint64_t take_next(Side& side, std::size_t i, const Options& options) {
     wrong += came[word] != word_of(side.done[i], i, word);
   ++side.done[i];
   const std::uint64_t credit = side.done[i];
-  write_words(side, i, &credit, 1, side.peers[i].address + kDepth * options.words * 8, true);
+  write_words(side, i, &credit, 1, side.peers[i].address + options.depth * options.words * 8, true);
   return wrong > 0 ? 1 : 0;
 }
 
@@ -307,15 +311,18 @@ Outcome circulate(Side& to, Side& from, int next, int before, const Options& opt
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 10 || argc > 12) return 64;
+  if (argc < 10 || argc > 13) return 64;
   const auto number = [&](int i) { return std::strtoul(argv[i], nullptr, 10); };
-  Options options{argv[1], static_cast<int>(number(2)),  number(6),
+  Options options{argv[1],   static_cast<int>(number(2)),  number(6),
                   number(7), std::max(1ul, number(8) / 8), std::chrono::microseconds(number(9))};
   for (int i = 10; i < argc; ++i)
     if (std::strcmp(argv[i], "lockstep") == 0)
       options.lockstep = true;
+    else if (std::strncmp(argv[i], "depth=", 6) == 0)
+      options.depth = std::strtoul(argv[i] + 6, nullptr, 10);
     else
       options.timeout = static_cast<std::uint8_t>(number(i));
+  if (options.depth == 0 || options.depth > kMaxDepth) return 64;
   std::signal(SIGTERM, [](int) { told_to_end = true; });
   Verbs verbs;
   int count = 0;

@@ -75,6 +75,13 @@ os::FileDescriptor capture_on(const std::string& interface) {
   return fd;
 }
 
+template <class Bytes>
+IpAddress address_at(ByteSpan bytes, std::size_t offset) {
+  Bytes address;
+  for (std::uint8_t& byte : address) byte = load_u8(bytes, offset++);
+  return IpAddress(address);
+}
+
 /// Of packets without IPv4 options and IPv6 extensions: what soft-RoCE sends. UDP stands behind the IP
 /// header, the BTH 8 bytes on: first its opcode, of which three bits are the kind of the queue pair, its
 /// destination queue pair 5 bytes into it.
@@ -89,6 +96,7 @@ std::optional<SeenPacket> read_packet(ByteSpan bytes) {
   const auto traffic_class = v6 ? static_cast<std::uint8_t>(load_be16(bytes, 0) >> 4U) : load_u8(bytes, 1);
   constexpr unsigned kKind = 5;
   return SeenPacket{.qp = QpNum(load_be24(bytes, udp + 13)),
+                    .to = v6 ? address_at<IpAddress::V6>(bytes, 24) : address_at<IpAddress::V4>(bytes, 16),
                     .source_port = UdpPort(load_be16(bytes, udp)),
                     .traffic_class = traffic_class,
                     .v6 = v6,
@@ -143,6 +151,11 @@ PortsByQp ports_by_qp(const std::vector<SeenPacket>& packets) {
   PortsByQp ports;
   for (const SeenPacket& packet : packets) ports[packet.qp].insert(packet.source_port);
   return ports;
+}
+
+PortsByQp ports_to(const IpAddress& host, std::vector<SeenPacket> packets) {
+  std::erase_if(packets, [&](const SeenPacket& packet) { return packet.to != host; });
+  return ports_by_qp(packets);
 }
 
 bool RigAnswers::blames(const std::string& text) const {

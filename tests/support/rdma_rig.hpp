@@ -29,7 +29,8 @@ struct RigAnswers {
 
 /// An RDMA packet as it left a NIC.
 struct SeenPacket {
-  QpNum qp;  // it goes to
+  QpNum qp;      // it goes to
+  IpAddress to;  // whose that is
   UdpPort source_port;
   std::uint8_t traffic_class = 0;
   bool v6 = false;
@@ -39,6 +40,8 @@ struct SeenPacket {
 /// Source ports by destination queue pair, as packets carried them.
 using PortsByQp = std::map<QpNum, std::set<UdpPort>>;
 PortsByQp ports_by_qp(const std::vector<SeenPacket>& packets);
+/// Of what goes to one host: queue pairs of several may have one number.
+PortsByQp ports_to(const IpAddress& host, std::vector<SeenPacket> packets);
 
 /// How agents are told to work.
 struct RigOrders {

@@ -19,12 +19,13 @@ using steer::NcclFunction;
 using steer::NcclProtocol;
 using testing::HasSubstr;
 
-std::string host(std::vector<std::string> environment, std::vector<std::string> words) {
+std::string host(std::vector<std::string> environment, std::vector<std::string> words,
+                 std::string_view input = "") {
   std::vector<std::string> all{"env"};
   all.insert(all.end(), environment.begin(), environment.end());
   all.insert(all.end(), {WEFT_BINARY_DIR "/plugin_host", WEFT_BINARY_DIR "/libweft-nccl.so"});
   all.insert(all.end(), words.begin(), words.end());
-  const auto output = os::run_program(all, "", seconds(30));
+  const auto output = os::run_program(all, input, seconds(30));
   return output ? *output : output.error().message;
 }
 
@@ -65,6 +66,23 @@ TEST_P(EveryVersion, OfTheTunerDeclinesWithoutARowOrATable) {
   EXPECT_EQ(host({table()}, {GetParam(), "tuner", "16", "2", "4", "1024", "0", "0"}), "declined\n");
   EXPECT_EQ(host({}, {GetParam(), "tuner", "16", "2", "4", "1024"}), "declined\n");
   EXPECT_THAT(host({table() + "0"}, {GetParam(), "tuner", "16", "2", "4", "1024"}), HasSubstr("declined\n"));
+}
+
+/// As those of one job whose containers have different NCCLs.
+TEST(TunerPlugin, OfEveryVersionDecidesAlikeByTheTableItWasStartedWith) {
+  const std::string questions =
+      "4 1024 0\n4 1000000 0\n4 2000000000 0\n2 4096 0\n2 4097 0\n2 4097 16\n7 1 0\n";
+  const std::string answers = "0 0 2\n1 2 0\n4 2 16\n6 2 0\n1 1 0\ndeclined\ndeclined\n";
+  const std::string later =
+      "WEFT_NCCL_TUNER=" +
+      steer::encode_tuner(
+          {4, {{NcclFunction::all_reduce, 16, 2, 1 << 30, NcclAlgorithm::tree, NcclProtocol::simple, 0}}})
+          .value();
+  for (const char* version : {"5", "4", "3"}) {
+    EXPECT_EQ(host({table()}, {version, "tuner", "16", "2"}, questions), answers) << version;
+    EXPECT_EQ(host({later}, {version, "tuner", "16", "2"}, "4 1024 0\n2 4096 0\n"), "0 2 0\ndeclined\n")
+        << version;
+  }
 }
 
 /// What the processes of one run wrote, by process.

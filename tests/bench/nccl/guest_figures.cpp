@@ -59,17 +59,24 @@ class Guests {
     server.get();
     return client;
   }
-  /// Four processes, each with `qps` to the next; of 0 messages until end(). What is lost is sent again after
-  /// 4.096 us * 2^`timeout`.
-  std::vector<std::future<Answer>> ring(std::uint32_t qps, int messages, int bytes, int pause_us,
-                                        int timeout = 19) const {
+  struct RingLoad {
+    std::uint32_t qps = kRing;  // of each process to the next
+    int messages = 0;           // 0: until end()
+    int bytes = 4096;
+    int pause_us = 2000;
+    int depth = 8;     // messages of a queue pair that may be under way
+    int timeout = 19;  // what is lost is sent again after 4.096 us * 2^timeout
+  };
+  /// Four processes.
+  std::vector<std::future<Answer>> ring(const RingLoad& load) const {
     std::vector<std::future<Answer>> processes;
     for (std::size_t i = 0; i < kHosts.size(); ++i) {
       auto words = kWithWeft;
-      words.insert(words.end(), {"ring_client", "rxe_p1", "1", "7000",
-                                 to_string(address(kHosts[(i + 1) % 4])), "7000", std::to_string(qps),
-                                 std::to_string(messages), std::to_string(bytes), std::to_string(pause_us),
-                                 std::to_string(timeout)});
+      words.insert(
+          words.end(),
+          {"ring_client", "rxe_p1", "1", "7000", to_string(address(kHosts[(i + 1) % 4])), "7000",
+           std::to_string(load.qps), std::to_string(load.messages), std::to_string(load.bytes),
+           std::to_string(load.pause_us), fmt::format("depth={}", load.depth), std::to_string(load.timeout)});
       processes.push_back(
           std::async(std::launch::async, [this, i, words] { return rig_.in(kHosts[i], words, kMaxJob); }));
     }
@@ -107,7 +114,7 @@ struct Share {
   std::size_t all = 0;
   void count(const PortsByQp& ports, std::uint32_t first) {
     const auto seen = ports_in_order(ports);
-    all += kQps;
+    all += std::max<std::size_t>(kQps, seen.size());
     for (std::uint32_t i = 0; i < kQps; ++i)
       right += i < seen.size() && seen[i] == std::vector{first + 10 * i} ? 1 : 0;
   }
@@ -131,17 +138,20 @@ void labels_right(const Guests& guests, Figures& figures) {
     share.count(there, 50'000);
     share.count(back, 60'000);
   }
-  // Of the ring: what host1 sends to the next by the first list, to the one before by the second.
+  // Of the ring, at both ends of host1 and host2: data goes there by host1's first list, credits come back by
+  // host2's second; and what host1 sends to the one before by its second.
   for (std::size_t i = 0; i < kHosts.size(); ++i)
     put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kQps, 50'000));
-  const auto ports = guests.rig().ports_used("host1", [&] {
-    for (auto& process : guests.ring(kQps, 10, 1024, 1000)) process.get();
+  std::vector<SeenPacket> of_two;
+  const auto of_one = guests.rig().packets_of("host1", [&] {
+    of_two = guests.rig().packets_of("host2", [&] {
+      for (auto& process : guests.ring({.qps = kQps, .messages = 10, .bytes = 1024, .pause_us = 1000}))
+        process.get();
+    });
   });
-  std::set<std::uint32_t> seen;
-  for (const auto& used : ports_in_order(ports)) seen.insert(used.begin(), used.end());
-  for (const std::uint32_t first : {50'000u, 55'000u})
-    for (std::uint32_t i = 0; i < kQps; ++i, ++share.all) share.right += seen.erase(first + 10 * i);
-  share.all += seen.size();  // a port that nobody assigned
+  share.count(ports_to(two, of_one), 50'000);
+  share.count(ports_to(one, of_two), 55'000);
+  share.count(ports_to(guests.address("host4"), of_one), 55'000);
   guests.forget();
   figures.add("labels_right", static_cast<double>(share.right) / static_cast<double>(share.all), "1.000");
   figures.add("labels_checked", static_cast<double>(share.all));
@@ -179,24 +189,26 @@ void shim_vs_plain(const Guests& guests, Figures& figures) {
   figures.add("shim_vs_plain_high", ratios[ratios.size() - 1 - ratios.size() / 9]);
 }
 
-/// Two lists by turns under a ring, of several message sizes and rates: all that three of them send is more
-/// than the guests' processors take, the last is not.
+/// Two lists by turns under a ring, of several message sizes, depths and rates: all that three of them send
+/// is more than the guests' processors take, the last is not.
 void moves(const Guests& guests, Figures& figures) {
   struct Load {
     int bytes;
     int pause_us;
+    int depth;
     bool is_light = false;
   };
   std::vector<double> under_load;
   std::size_t late = 0;
   std::size_t wrong = 0;
-  for (const Load load : {Load{1024, 500}, Load{4096, 2000}, Load{16'384, 8000}, Load{4096, 100'000, true}}) {
+  for (const Load load :
+       {Load{1024, 500, 32}, Load{4096, 2000, 8}, Load{16'384, 8000, 2}, Load{4096, 100'000, 8, true}}) {
     for (std::size_t i = 0; i < kHosts.size(); ++i) {
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 50'000), "/tmp/a");
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 51'000), "/tmp/b");
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 50'000));
     }
-    auto ring = guests.ring(kRing, 0, load.bytes, load.pause_us);
+    auto ring = guests.ring({.bytes = load.bytes, .pause_us = load.pause_us, .depth = load.depth});
     std::this_thread::sleep_for(seconds(5));
     std::vector<std::future<Answer>> timers;
     for (const char* host : kHosts)
@@ -215,9 +227,10 @@ void moves(const Guests& guests, Figures& figures) {
     guests.forget();
     if (took.empty()) continue;
     fmt::print(stderr,
-               "{} bytes, {} us between: {} moves, half within {:.0f} ms, 9 of 10 within {:.0f}, all within "
+               "{} bytes, {} us between, depth {}: {} moves, half within {:.0f} ms, 9 of 10 within {:.0f}, "
+               "all within "
                "{:.0f}; so far {} not within 10 s, {} processes with errors\n",
-               load.bytes, load.pause_us, took.size(), quantile(took, .5), quantile(took, .9),
+               load.bytes, load.pause_us, load.depth, took.size(), quantile(took, .5), quantile(took, .9),
                std::ranges::max(took), late, wrong);
     if (load.is_light)
       figures.add("move_ms_p90_light", quantile(took, .9));
@@ -262,7 +275,7 @@ std::vector<double> rebalanced(const Guests& guests, int timeout) {
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 51'000), "/tmp/b");
       put_labels(guests.rig(), kHosts[i], guests.ring_labels(i, kRing, 50'000));
     }
-    auto ring = guests.ring(kRing, 0, 4096, 2000, timeout);
+    auto ring = guests.ring({.timeout = timeout});
     std::this_thread::sleep_for(seconds(5));
     guests.rig().weft({"lab", "fault", "leaf1--spine2", "--name", guests.rig().name(), "--loss", "2"});
     std::vector<std::future<Answer>> timers;
@@ -283,7 +296,7 @@ std::vector<double> rebalanced(const Guests& guests, int timeout) {
 }
 void rebalanced(const Guests& guests, Figures& figures) {
   for (const auto& [timeout, name] : {std::pair(19, "rebalanced_s"), {16, "rebalanced_s_timeout_16"}}) {
-    const auto took = rebalanced(guests, timeout);
+    auto took = rebalanced(guests, timeout);
     figures.add(name, median(took), "at most 1");
     figures.add(fmt::format("{}_worst", name), std::ranges::max(took));
   }
@@ -305,7 +318,8 @@ void gain(Figures& figures) {
     of_two.labels = {second};
     put_labels(guests.rig(), "host1", {1, {of_one}});
     put_labels(guests.rig(), "host2", {1, {of_two}});
-    // The two begin up to two seconds apart, and who is alone has the link alone: long enough to matter little.
+    // The two begin up to two seconds apart, and who is alone has the link alone: long enough to matter
+    // little.
     const std::vector<std::string> words{"-s", "1024", "-t", "4", "-D", "40", "-u", "18"};
     auto other =
         std::async(std::launch::async, [&] { return guests.write_bw("host2", "host4", words, true); });
