@@ -1,11 +1,13 @@
 // `weft nccl steer`: the labels of an assignment, to the processes of a job on this host, or with an
-// operator's credential to those of all its hosts.
+// operator's credential to those of all its hosts; once, or whenever a ledger's active entries change.
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "balancer/assign/assignment_reader.hpp"
@@ -13,14 +15,18 @@
 #include "cli/balance_options.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/hashed_note.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/nccl.hpp"
 #include "cli/nccl_site.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "collectors/store/ledger_store.hpp"
 #include "probes/run/job_directory.hpp"
 #include "topology/base/outside_text.hpp"
+#include "topology/base/readable.hpp"
 #include "topology/files/file_text.hpp"
 #include "topology/files/path_map_json.hpp"
+#include "topology/files/time_span.hpp"
 #include "topology/model/fabric.hpp"
 #include "topology/os/clocks.hpp"
 
@@ -30,8 +36,11 @@ namespace {
 constexpr Bytes kMaxAssignment(std::int64_t{1} << 30);
 /// Of a flow: an assignment is read without them, and all its queue pairs count alike.
 constexpr std::int64_t kAnyBytes = 1'000'000;
-constexpr std::uint32_t kMaxUnicastLid = 0xBFFF;  // IBTA vol. 1, 4.1.3
-constexpr std::uint8_t kMaxLmc = 7;               // of its three bits
+constexpr std::uint32_t kMaxUnicastLid = 0xBFFF;    // IBTA vol. 1, 4.1.3
+constexpr std::uint8_t kMaxLmc = 7;                 // of its three bits
+constexpr std::chrono::milliseconds kMinLook{100};  // between two looks into a ledger
+constexpr std::chrono::hours kMaxLook{1};
+constexpr std::chrono::minutes kAgain{1};  // after labels that not all hosts took
 
 /// Between two NICs the label of each queue pair: of who sends, or of who answers.
 using LabelsByQp = std::map<std::uint32_t, std::optional<PathLabel>>;
@@ -158,8 +167,7 @@ std::string job_of(const po::variables_map& values) {
 /// The assignment after what a blacklist says: queue pairs over its links take other paths of the map, the
 /// others stay where that balances as well.
 Result<Phases> without_blacklisted(const Fabric& fabric, const Phases& phases, const PathMap& paths,
-                                   const std::string& blacklist) {
-  WEFT_TRY(const auto avoided, read_avoided(fabric, blacklist));
+                                   const assign::DocumentAvoided& avoided, const std::string& blacklist) {
   for (const std::string& unknown : avoided.unknown) print_stderr("weft: {}: {}\n", blacklist, unknown);
   Phases changed;
   for (const auto& phase : phases) {
@@ -210,13 +218,32 @@ Result<void> write_here(const std::string& directory, const SteeredJob& job, con
   return {};
 }
 
-Result<void> steer_job(const po::variables_map& values) {
+/// What a command line asks for.
+struct SteerOrder {
+  files::FabricFile file;
+  Phases phases;
+  std::optional<PathMap> paths;
+  SteeredJob job;
+  std::string directory;
+  std::optional<std::string> credential;
+};
+
+Result<SteerOrder> read_order(const po::variables_map& values) {
   WEFT_TRY(const bool json, wants_json(values));
   const auto path = text_option(values, "assignment");
   const auto fabric_path = text_option(values, "fabric");
   if (!path) return fail(ErrorKind::usage, "which assignment? expected a file of weft balance -o json");
   if (!fabric_path) return fail(ErrorKind::usage, "--fabric FILE is missing: the fabric of the assignment");
-  WEFT_TRY(const auto file, load_fabric_file(*fabric_path));
+  for (const char* option : {"blacklist", "follow"})
+    if (values.count(option) && !values.count("paths"))
+      return fail(ErrorKind::usage, "--{} {}: it needs --paths MAP, by whose labels links are avoided",
+                  option, values[option].as<std::string>());
+  if (values.count("blacklist") && values.count("follow"))
+    return fail(ErrorKind::usage, "--blacklist is a file that is read once: with --follow the ledger tells");
+  if (values.count("credential") && values.count("dir"))
+    return fail(ErrorKind::usage,
+                "--dir is of this host: with --credential the agents know their directories");
+  WEFT_TRY(auto file, load_fabric_file(*fabric_path));
   WEFT_TRY(const auto text, files::read_text_file(*path, kMaxAssignment));
   WEFT_TRY(auto phases, assign::parse_assignment(file.fabric, text, outside_text(*path)));
   std::optional<PathMap> paths;
@@ -226,32 +253,87 @@ Result<void> steer_job(const po::variables_map& values) {
     note_hashed(document.fields, outside_text(*map_path));
     paths = std::move(document.map);
   }
-  if (const auto blacklist = text_option(values, "blacklist")) {
-    if (!paths)
-      return fail(ErrorKind::usage, "--blacklist {}: it needs --paths MAP, by whose labels links are avoided",
-                  *blacklist);
-    WEFT_TRY(phases, without_blacklisted(file.fabric, phases, *paths, *blacklist));
+  SteeredJob job{.fabric = file.fabric.name(), .name = job_of(values), .json = json};
+  return SteerOrder{std::move(file),
+                    std::move(phases),
+                    std::move(paths),
+                    std::move(job),
+                    nccl_directory(values, "dir"),
+                    text_option(values, "credential")};
+}
+
+Result<void> steer_by(const SteerOrder& order, const Phases& phases) {
+  WEFT_TRY(auto pairs, make_pairs(order.file, order.paths ? &*order.paths : nullptr, phases));
+  const steer::LabelList empty{.pairs = {}, .written = os::wall_now(), .job = order.job.name};
+  if (!order.credential) return write_here(order.directory, order.job, pairs, empty);
+  run::LabelsOfHosts labels;
+  for (auto& [host, of_host] : pairs) labels.emplace(host, empty).first->second.pairs = std::move(of_host);
+  return send_labels(*order.credential, order.job, labels);
+}
+
+/// What the active entries say not to use.
+Result<assign::DocumentAvoided> read_ledger(const Fabric& fabric, const std::string& path) {
+  WEFT_TRY(auto store, store::LedgerStore::open(path, fabric.name(), store::Database::Access::read));
+  WEFT_TRY(const auto ledger, store.read());
+  std::vector<blacklist::LedgerEntry> entries;
+  for (const blacklist::Entry& entry : ledger.entries) entries.push_back({ledger.fabric, entry});
+  return assign::avoided_by(fabric, entries);
+}
+
+/// At first, and whenever the active entries say something else, until Ctrl-C. What fails then is said, and
+/// tried again after a while, or when the ledger changes.
+Result<void> follow(const SteerOrder& order, const std::string& ledger, Nanoseconds look) {
+  WEFT_TRY(auto avoided, read_ledger(order.file.fabric, ledger));
+  const Interrupt interrupt;
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::optional<std::vector<assign::Avoided>> steered;
+  std::optional<Nanoseconds> again;
+  for (std::string said; !interrupt.happened();) {
+    const bool is_due = again && os::steady_now() >= *again;
+    if (avoided.channels != steered || is_due) {
+      const auto phases =
+          without_blacklisted(order.file.fabric, order.phases, *order.paths, avoided, outside_text(ledger));
+      const auto done =
+          phases ? steer_by(order, *phases) : Result<void>(tl::unexpected<Error>(phases.error()));
+      if (!done && done.error().kind == ErrorKind::usage) return done;
+      steered = avoided.channels;
+      again = done ? std::nullopt : std::optional(os::steady_now() + kAgain);
+      if (!done) print_stderr("weft: {}\n", done.error().message);
+      std::fflush(stdout);
+    }
+    std::unique_lock lock(mutex);
+    stopped.wait_for(lock, interrupt.token(), look, [] { return false; });
+    auto read = read_ledger(order.file.fabric, ledger);
+    if (read) avoided = std::move(*read);
+    // Once, as long as it stays so.
+    if (!read && read.error().message != said) print_stderr("weft: {}\n", read.error().message);
+    said = read ? "" : read.error().message;
   }
-  WEFT_TRY(auto pairs, make_pairs(file, paths ? &*paths : nullptr, phases));
-  const steer::LabelList empty{.pairs = {}, .written = os::wall_now(), .job = job_of(values)};
-  const SteeredJob job{.fabric = file.fabric.name(), .name = empty.job, .json = json};
-  if (const auto credential = text_option(values, "credential")) {
-    if (values.count("dir"))
-      return fail(ErrorKind::usage,
-                  "--dir is of this host: with --credential the agents know their directories");
-    run::LabelsOfHosts labels;
-    for (auto& [host, of_host] : pairs) labels.emplace(host, empty).first->second.pairs = std::move(of_host);
-    return send_labels(*credential, job, labels);
-  }
-  return write_here(nccl_directory(values, "dir"), job, pairs, empty);
+  return {};
+}
+
+Result<void> steer_job(const po::variables_map& values) {
+  WEFT_TRY(const auto order, read_order(values));
+  WEFT_TRY(const auto look, read_option(values, "every", files::parse_span));
+  if (look && (*look < kMinLook || *look > kMaxLook))
+    return fail(ErrorKind::usage, "--every: expected {} to {}", readable(kMinLook), readable(kMaxLook));
+  if (const auto ledger = text_option(values, "follow")) return follow(order, *ledger, *look);
+  const auto blacklist = text_option(values, "blacklist");
+  if (!blacklist) return steer_by(order, order.phases);
+  WEFT_TRY(const auto avoided, read_avoided(order.file.fabric, *blacklist));
+  WEFT_TRY(const auto phases,
+           without_blacklisted(order.file.fabric, order.phases, *order.paths, avoided, *blacklist));
+  return steer_by(order, phases);
 }
 
 }  // namespace
 
 OptionParser nccl_steer_options() {
   OptionParser parser(
-      "weft nccl steer ASSIGNMENT.json --fabric FABRIC.yaml [--blacklist FILE --paths MAP] [--dir DIR | "
-      "--credential FILE] [-o table|json]",
+      "weft nccl steer ASSIGNMENT.json --fabric FABRIC.yaml [(--blacklist FILE | --follow LEDGER) --paths "
+      "MAP] "
+      "[--dir DIR | --credential FILE] [-o table|json]",
       "Gives the labels of an assignment of `weft balance` to a job's processes on this host: those that "
       "start take them, and the\nqueue pairs of those that run move while they live. Run it as the job's "
       "user or as root; or once for all hosts\nwith an operator's credential: their standing agents take the "
@@ -264,8 +346,13 @@ OptionParser nccl_steer_options() {
       "fabric", po::value<std::string>()->value_name("FABRIC.yaml"), "the fabric of the assignment")(
       "blacklist", po::value<std::string>()->value_name("FILE"),
       "links not to use (weft.blacklist/1 or /2): queue pairs over them take other paths of --paths, few "
-      "others move")("paths", po::value<std::string>()->value_name("MAP"),
-                     "the path map of the assignment; of InfiniBand it tells the LIDs")(
+      "others move")(
+      "follow", po::value<std::string>()->value_name("LEDGER"),
+      "go on until Ctrl-C, and give labels anew whenever other links are out of use by this ledger "
+      "of weft blacklist")("every", po::value<std::string>()->value_name("TIME")->default_value("5s"),
+                           "with --follow: between two looks into the ledger")(
+      "paths", po::value<std::string>()->value_name("MAP"),
+      "the path map of the assignment; of InfiniBand it tells the LIDs")(
       "dir", po::value<std::string>()->value_name("DIR"),
       "the job's directory; without: WEFT_NCCL_DIR, else weft-nccl-UID in /dev/shm")(
       "credential", po::value<std::string>()->value_name("FILE"),
@@ -275,7 +362,8 @@ OptionParser nccl_steer_options() {
       "LSB_JOBID, else any");
   add_output_option(parser.options(Group::output));
   parser.positional("assignment", 1);
-  parser.command_line_only({"assignment", "credential"});  // a file may have a watcher's, for other commands
+  parser.command_line_only(
+      {"assignment", "credential", "follow"});  // a file may have a watcher's, for other commands
   return parser;
 }
 

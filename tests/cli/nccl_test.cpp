@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "balancer/steer/process_qps.hpp"
+#include "cli/blacklist.hpp"
 #include "cli/exit_status.hpp"
 #include "collectors/nccl/qp_table.hpp"
 #include "tests/places.hpp"
@@ -18,6 +21,7 @@
 #include "topology/files/fabric_file.hpp"
 #include "topology/files/path_map_json.hpp"
 #include "topology/model/clos.hpp"
+#include "topology/os/child_process.hpp"
 #include "topology/os/clocks.hpp"
 #include "topology/os/scratch_directory.hpp"
 
@@ -541,6 +545,74 @@ TEST(NcclSteer, QueuePairsOverABlacklistedLinkTakeAnotherPathThereAndBack) {
   EXPECT_THAT(none.err, HasSubstr("nothing is changed"));
 }
 
+/// `weft nccl steer --follow` over these, until the object ends.
+class FollowedLedger {
+ public:
+  explicit FollowedLedger(const TwoSpines& site) : site_(site) {
+    site.steer("");  // for its files
+    const auto folder = site.job.scratch.path();
+    std::filesystem::remove(folder / "job/labels");
+    // Of two uplinks a ledger takes none out of use.
+    std::ofstream(folder / "fabric.yaml") << "fabric: a\nclos: {leaves: 2, spines: 8, hosts_per_leaf: 1}\n";
+    change({"add", "leaf1--spine2"});
+    auto started = os::ChildProcess::start(
+        {.argv = {WEFT_BINARY_DIR "/weft", "nccl", "steer", (folder / "now.json").string(), "--fabric",
+                  (folder / "fabric.yaml").string(), "--paths", (folder / "map.json").string(), "--dir",
+                  (folder / "job").string(), "--follow", ledger(), "--every", "100ms"},
+         .output = os::ToNothing{},
+         .errors = os::ToFile{folder / "errors"}});
+    child_ = std::move(started.value());
+  }
+  void change(Arguments words) {
+    const bool is_new = words[0] == "add";
+    if (is_new) words.insert(words.end(), {"--for", "4h", "--reason", "optics"});
+    words.insert(words.end(),
+                 {"--ledger", ledger(), "--fabric", (site_.job.scratch.path() / "fabric.yaml").string()});
+    const auto said = call(is_new ? blacklist_add_command : blacklist_release_command,
+                           Arguments(words.begin() + 1, words.end()));
+    EXPECT_EQ(said.status, 0) << said.err;
+  }
+  /// Within 20 s.
+  bool comes(std::uint32_t label) const {
+    for (int turn = 0; turn < 400; ++turn, std::this_thread::sleep_for(std::chrono::milliseconds(50))) {
+      if (!std::filesystem::exists(site_.job.scratch.path() / "job/labels")) continue;
+      const auto pairs = list_in(site_.job).pairs;
+      if (pairs.size() == 2 && pairs[0].labels == std::vector{PathLabel(label)} &&
+          pairs[1].labels == pairs[0].labels)
+        return true;
+    }
+    return false;
+  }
+  std::string errors() const {
+    std::ifstream file(site_.job.scratch.path() / "errors");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  os::ChildProcess& child() { return *child_; }
+
+ private:
+  std::string ledger() const { return (site_.job.scratch.path() / "bl.db").string(); }
+  const TwoSpines& site_;
+  std::optional<os::ChildProcess> child_;
+};
+
+TEST(NcclSteer, FollowsALedgerAndMovesQueuePairsOnEachChange) {
+  const TwoSpines site;
+  FollowedLedger followed(site);
+  EXPECT_TRUE(followed.comes(50'001)) << followed.errors();
+  followed.change({"release", "1"});
+  followed.change({"add", "leaf1--spine1"});
+  EXPECT_TRUE(followed.comes(50'002)) << followed.errors();
+  const auto list = list_in(site.job).generation;
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(list_in(site.job).generation, list) << "nothing changed, and labels were given anew";
+  followed.change({"release", "2"});
+  EXPECT_TRUE(followed.comes(50'001)) << "it is lifted: they move back";
+  EXPECT_TRUE(followed.child().send_signal(SIGINT));
+  const auto ended = followed.child().wait_for(std::chrono::seconds(20));
+  ASSERT_TRUE(ended && *ended) << "Ctrl-C does not end it";
+  EXPECT_EQ((*ended)->code, 0) << followed.errors();
+}
+
 TEST(NcclSteer, OfInfiniBandItGivesLidsToPortsKnownByTheirGuids) {
   constexpr const char* kSubnet = R"(fabric: ib
 kind: infiniband
@@ -568,11 +640,17 @@ links:
   EXPECT_EQ(steer::gid_text(list.pairs[0].own), "fe80::2:c903:0:11");
 }
 
-TEST(NcclSteer, ABlacklistNeedsTheMapByWhoseLabelsLinksAreAvoided) {
+TEST(NcclSteer, ABlacklistOrALedgerNeedsTheMapByWhoseLabelsLinksAreAvoided) {
   const JobDirectory job;
   const auto said = steer_with(job, assignment("49152", "49153"), kFabric, {"--blacklist", "b"});
   EXPECT_EQ(said.status, kExitUsage);
   EXPECT_THAT(said.err, HasSubstr("it needs --paths MAP"));
+  const auto refused = [&](const Arguments& more) {
+    return steer_with(job, assignment("49152", "49153"), kFabric, more).status == kExitUsage;
+  };
+  EXPECT_TRUE(refused({"--follow", "bl.db"}));
+  EXPECT_TRUE(refused({"--follow", "bl.db", "--paths", "m", "--blacklist", "b"}));
+  EXPECT_TRUE(refused({"--follow", "bl.db", "--paths", "m", "--every", "1ms"}));
 }
 
 }  // namespace
