@@ -176,7 +176,7 @@ std::string account_part(const files::DiagnosisDocument& document, std::size_t c
       part += wrapped(fmt::format("unexplained: {} of {} {}", account.unexplained, account.all, what), 0,
                       columns);
     if (account.excused > 0)
-      part += wrapped(fmt::format("dropped by hosts themselves, as they counted: {} of {} {}",
+      part += wrapped(fmt::format("dropped or held back by hosts, as they counted: {} of {} {}",
                                   account.excused, account.all, what),
                       0, columns);
   };

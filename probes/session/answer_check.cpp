@@ -100,6 +100,9 @@ Result<void> check_rows(const ReceivedQuery& asked, const std::vector<datapath::
       return impossible("{} bytes in {} packets received", told.bytes, told.packets);
     if (told.unsent > told.packets)
       return impossible("{} echoes not sent of {} packets received", told.unsent, told.packets);
+    if (told.late > told.packets - told.unsent)
+      return impossible("{} echoes sent late, {} not, of {} packets received", told.late, told.unsent,
+                        told.packets);
     if (told.first > told.last) return impossible("the last packet came before the first");
   }
   return {};

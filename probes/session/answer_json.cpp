@@ -133,6 +133,7 @@ static void members(Io& io, datapath::PingTally& m) {
     throw BadField(
         fmt::format("{} of {} probes answered, and {} not", m.answered, m.sent, packets_in(m.unanswered)));
   rarely(io, "dropped", m.dropped);
+  rarely(io, "late", m.late);
 }
 
 template <class Io>
@@ -183,6 +184,7 @@ static void members(Io& io, datapath::ReceivedTally& m) {
   loss_runs_of(io, "missing", m.missing, std::uint64_t{1} << 32U);
   rarely(io, "dropped", m.dropped);
   rarely(io, "unsent", m.unsent);
+  rarely(io, "late", m.late);
 }
 
 template <class Io>

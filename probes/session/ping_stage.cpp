@@ -36,6 +36,14 @@ std::vector<LossRun> if_of(std::uint64_t lost, std::vector<LossRun> runs) {
   return packets_in(runs) == lost && runs.size() <= kMaxLossRuns ? std::move(runs) : std::vector<LossRun>();
 }
 
+/// Of the `lost` echoes those that their sender's host, which did not run, let go when they were waited for
+/// no more: as many as left late and did not come.
+std::uint64_t held_back(std::uint64_t lost, const datapath::PingTally& sent,
+                        const datapath::ReceivedTally* received) {
+  if (!received || received->late <= sent.late) return 0;
+  return std::min(lost, received->late - sent.late);
+}
+
 template <class Tally>
 std::uint64_t dropped_by_host(const std::vector<Tally>& tallies) {
   std::uint64_t most = 0;
@@ -219,19 +227,22 @@ void PingStage::observe(const plan::PlannedPing& ping, const datapath::PingTally
   if (!ping.back || echoed == 0) return;
   const std::uint64_t answered = tally.answered;
   const std::uint64_t damaged = tally.corrupt;
-  const std::uint64_t lost_back = echoed - answered - damaged;
+  const std::uint64_t missed = echoed - answered - damaged;
+  const std::uint64_t held = held_back(missed, tally, received);
+  const std::uint64_t lost_back = missed - held;
   echoed_to_[ping.pair.src].push_back(results_->observations.probes.size());
   results_->observations.probes.push_back(
       {.path = *ping.back,
-       .sent = echoed,
+       .sent = echoed - held,
        .lost = lost_back,
        .size = size_,
        .corrupt = damaged,
+       .held = held,
        .window = window,
-       .runs = lost_there ? if_of(lost_back, lost_on_the_way_back(*lost_there, tally.unanswered))
-                          : std::vector<LossRun>(),
+       .runs = lost_there && held == 0 ? if_of(lost_back, lost_on_the_way_back(*lost_there, tally.unanswered))
+                                       : std::vector<LossRun>(),
        .pair = LabelledPair{ping.pair.dst, ping.pair.src, ping.back_label}});
-  results_->sent += echoed;
+  results_->sent += echoed - held;
   results_->lost += lost_back;
   if (tally.delays) {
     HostDelays& prober = results_->delays[ping.pair.src];

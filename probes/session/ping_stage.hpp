@@ -1,6 +1,6 @@
 // PingStage: sends planned pings of one size from all NICs at once, then asks every peer what arrived. Loss
 // is counted one way: there by the receiver's count, back by the echoes that are missing from what it
-// answered.
+// answered, but for those that its host held back until nobody waited for them.
 #pragma once
 
 #include <map>

@@ -25,6 +25,7 @@ class LineWriter {
     if (seen.corrupt > 0) put(out_, ",\"corrupt\":{}", seen.corrupt);
     if (seen.rtt) put(out_, ",\"rtt_us\":{{\"p50\":{},\"p99\":{}}}", us(seen.rtt->p50), us(seen.rtt->p99));
     if (seen.excused > 0) put(out_, ",\"excused\":{}", seen.excused);
+    if (seen.held > 0) put(out_, ",\"held\":{}", seen.held);
     put_window(seen.window);
     if (seen.pair) {
       put(out_, ",\"src\":\"{}\",\"dst\":\"{}\",\"label\":{}", fabric_.name_of_nic(seen.pair->src),

@@ -127,6 +127,7 @@ bool scan_member(Cursor& cursor, ProbeLine& line) {
   if (key == "corrupt") return cursor.number(line.corrupt);
   if (key == "rtt_us") return scan_two(cursor, "p50", line.p50_us, "p99", line.p99_us);
   if (key == "excused") return cursor.number(line.excused);
+  if (key == "held") return cursor.number(line.held);
   if (key == "window")
     return scan_two(cursor, "start_us", line.start_us, "length_us", line.length_us) &&
            *line.start_us <= kUsualWindow && *line.length_us <= kUsualWindow;
@@ -168,6 +169,8 @@ Result<std::optional<TimeWindow>> read_window(const JsonView& view) {
 Result<void> read_order(const JsonView& view, Observation& seen) {
   WEFT_TRY(const auto excused, read_count(view, "excused", 0));
   seen.excused = excused;
+  WEFT_TRY(const auto held, read_count(view, "held", 0));
+  seen.held = held;
   WEFT_TRY(const auto window, read_window(view));
   seen.window = window;
   if (const auto member = view.find("runs")) {
@@ -194,6 +197,8 @@ Result<ReportedPair> read_labelled(const JsonView& view) {
 Result<void> check_order(const Observation& seen) {
   if (seen.excused > seen.lost)
     return fail(ErrorKind::invalid_input, "{} excused of {} lost", seen.excused, seen.lost);
+  if (seen.held > kMaxPackets)
+    return fail(ErrorKind::invalid_input, "{} echoes held back: more than any run sends", seen.held);
   if (!are_loss_runs(seen.runs, seen.sent))
     return fail(ErrorKind::invalid_input,
                 "runs of lost packets: expected at most {}, ascending, within the {} sent", kMaxLossRuns,
@@ -244,7 +249,7 @@ bool scan_probe_line(std::string_view text, ProbeLine& line) {
   line.has_back = false;
   line.sent.reset();
   line.lost.reset();
-  line.bytes = line.corrupt = line.excused = 0;
+  line.bytes = line.corrupt = line.excused = line.held = 0;
   line.p50_us.reset();
   line.p99_us.reset();
   line.start_us.reset();

@@ -33,6 +33,7 @@ struct ProbeLine {
   std::optional<double> p50_us;
   std::optional<double> p99_us;
   std::uint64_t excused = 0;
+  std::uint64_t held = 0;
   std::optional<double> start_us;
   std::optional<double> length_us;
   std::vector<LossRun> runs;
@@ -58,7 +59,7 @@ Result<std::uint64_t> read_count(const JsonView& view, std::string_view key,
 Result<double> read_number(const JsonView& view, std::string_view key, double most);
 /// Absent where the line has none.
 Result<std::optional<TimeWindow>> read_window(const JsonView& view);
-/// Reads 'excused', 'window' and 'runs' into `seen`.
+/// Reads 'excused', 'held', 'window' and 'runs' into `seen`.
 Result<void> read_order(const JsonView& view, Observation& seen);
 /// Who sent an observation's packets, as the line names them.
 struct ReportedPair {

@@ -98,6 +98,7 @@ Result<void> ObservationRows::add(const ProbeLine& line) {
     seen.pair = pair;
   }
   seen.excused = line.excused;
+  seen.held = line.held;
   seen.runs = line.runs;
   if (line.start_us) seen.window = {from_micros(*line.start_us), from_micros(*line.length_us)};
   if (auto checked = check_order(seen); !checked) return checked;

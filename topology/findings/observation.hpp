@@ -57,6 +57,9 @@ struct Observation {
   std::optional<RttQuantiles> rtt = std::nullopt;
   std::uint64_t corrupt = 0;  // of the packets received, those whose ICRC or pattern was wrong
   std::uint64_t excused = 0;  // of the lost, those that a host itself is known to have dropped, as it counted
+  /// Echoes that their sender's host, which did not run meanwhile, let go when nobody waited for them any
+  /// more, as it counted: not among the sent.
+  std::uint64_t held = 0;
   std::optional<TimeWindow> window = std::nullopt;
   std::vector<LossRun> runs = {};  // of the lost packets, ascending; empty: their order is not known
   std::optional<LabelledPair> pair = std::nullopt;  // whose packets these are; of a round trip, those there

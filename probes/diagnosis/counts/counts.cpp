@@ -25,6 +25,44 @@ PortId receiver_of(const Fabric& fabric, const PathTable& paths, const Observati
   return fabric.target(paths.channels(paths.paths(probe.back.value_or(probe.path)).front()).back());
 }
 
+/// The NIC that sent an observation's packets.
+PortId sender_of(const Fabric& fabric, const PathTable& paths, const Observation& probe) {
+  return fabric.source(paths.channels(paths.paths(probe.path).front()).front());
+}
+
+/// As many of `all` packets as a fault loses, and enough to be named.
+bool may_hide_a_fault(std::uint64_t packets, std::uint64_t all, const Tolerance& tolerance) {
+  const double hides = kHides * tolerance.loss.value() * static_cast<double>(all);
+  return static_cast<double>(packets) > std::max(hides, kMinExcused);
+}
+
+/// Echoes that a host let go too late, as it counted, are neither lost nor passed. But of a host that did so
+/// with as many as a fault loses nothing is known: it may hide one. All of them.
+std::uint64_t report_held(const Fabric& fabric, const Observations& observations, const Tolerance& tolerance,
+                          Report& report) {
+  struct Sent {
+    std::uint64_t all = 0;
+    std::uint64_t held = 0;
+  };
+  const auto is_held = [](const Observation& probe) { return probe.held > 0; };
+  if (std::ranges::none_of(observations.probes, is_held)) return 0;
+  std::map<PortId, Sent> by_sender;
+  Sent sum;
+  for (const Observation& probe : observations.probes) {
+    if (probe.sent + probe.held == 0) continue;
+    for (Sent* const each : {&by_sender[sender_of(fabric, observations.paths, probe)], &sum})
+      each->all += probe.sent + probe.held, each->held += probe.held;
+  }
+  for (const auto& [nic, sent] : by_sender)
+    if (may_hide_a_fault(sent.held, sent.all, tolerance))
+      report.add(
+          HostEvidence{fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
+                       fmt::format("it did not run for a while, and answered {} packets too late, as it "
+                                   "counted: too busy to tell what its cable loses",
+                                   share_text(sent.held, sent.all))});
+  return sum.held;
+}
+
 /// What hosts dropped themselves, by their own counts, blames no channel. But a host that dropped as much as
 /// a fault loses may hide one: of it nothing is known then. What others dropped is taken off as they counted.
 struct Excuses {
@@ -51,9 +89,8 @@ Excuses report_excuses(const Fabric& fabric, const Observations& observations, c
   }
   std::set<PortId> busy;
   for (const auto& [nic, received] : at) {
-    const double hides = kHides * tolerance.loss.value() * static_cast<double>(received.sent);
-    const auto hidden = static_cast<double>(received.excused.counted + received.excused.beside);
-    if (hidden <= std::max(hides, kMinExcused)) continue;
+    const std::uint64_t hidden = received.excused.counted + received.excused.beside;
+    if (!may_hide_a_fault(hidden, received.sent, tolerance)) continue;
     busy.insert(nic);
     report.add(HostEvidence{fabric.port(nic).node, nic, Verdict::unknown, std::nullopt,
                             fmt::format("it dropped {} packets itself, as it counted: too busy to tell what "
@@ -299,9 +336,10 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
                    const Tolerance& tolerance, Report& report) {
   const Counted counted = counting.what;
   AccountLine& account = counted == Counted::loss ? report.account().lost : report.account().corrupt;
-  const Excuses excused = counted == Counted::loss
-                              ? report_excuses(fabric, observations, tolerance, counting, report)
-                              : Excuses{};
+  const bool of_loss = counted == Counted::loss;
+  const Excuses excused =
+      of_loss ? report_excuses(fabric, observations, tolerance, counting, report) : Excuses{};
+  const std::uint64_t held = of_loss ? report_held(fabric, observations, tolerance, report) : 0;
   Swallowing swallowing(fabric, observations, std::move(counting));
   std::optional<Observations> narrowed;
   std::uint64_t swallowed = 0;
@@ -347,9 +385,9 @@ void report_counts(const Fabric& fabric, const Observations& observations, Count
     if (told.hypothesis) report.add(std::move(*told.hypothesis));
   }
   account.found += swallowed;
-  account.excused = excused.counted;
+  account.excused = excused.counted + held;
   account.unexplained += excused.beside;
-  account.all += swallowed + excused.counted + excused.beside;
+  account.all += swallowed + excused.counted + excused.beside + held;
 }
 
 }  // namespace weft::diagnosis

@@ -75,6 +75,10 @@ TEST(AnswerCheck, WhatAReceiverCannotHaveSeenIsRefused) {
       std::vector<datapath::ReceivedTally>{{.batch = BatchId(6), .packets = 1, .bytes = 100, .unsent = 2}},
       "2 echoes not sent");
   expect_refused(asked,
+                 std::vector<datapath::ReceivedTally>{
+                     {.batch = BatchId(6), .packets = 3, .bytes = 300, .unsent = 2, .late = 2}},
+                 "2 echoes sent late");
+  expect_refused(asked,
                  std::vector<datapath::ReceivedTally>{{BatchId(6), PortId(3), 0, 1, 100},
                                                       {BatchId(6), PortId(3), 0, 1, 100}},
                  "twice");

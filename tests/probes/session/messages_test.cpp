@@ -100,7 +100,8 @@ TaskResult ping_result() {
                                         .answered = 6,
                                         .window = TimeWindow{microseconds(9), microseconds(90)},
                                         .unanswered = {{2, 3}, {9, 1}},
-                                        .dropped = 2}}};
+                                        .dropped = 2,
+                                        .late = 4}}};
 }
 
 TaskResult flow_result() {
@@ -141,7 +142,8 @@ std::vector<ToCoordinator> all_to_coordinator() {
                           .spec = 1,
                           .packets = 2,
                           .missing = std::vector<LossRun>{{0, 1}, {4, 70'000}},
-                          .dropped = 5}}},
+                          .dropped = 5,
+                          .late = 1}}},
           TaskResult{
               TaskId(5), std::nullopt,
               std::vector<datapath::TransferTally>{{1, 1502, 1500, std::chrono::seconds(1)},

@@ -169,6 +169,27 @@ TEST(PingStage, AnswersThatAHostDidNotSendAreNoLoss) {
   EXPECT_EQ(seen[2].lost, 0u);
 }
 
+TEST(PingStage, EchoesThatAHostHeldBackUntilNobodyWaitedAreNoLoss) {
+  Pair pair;
+  const auto seen = pair.observe(
+      {{.spec = 0, .sent = 100, .answered = 60}, {.spec = 1, .sent = 100, .answered = 80, .late = 25}},
+      {{.spec = 0, .packets = 98, .late = 36}, {.spec = 1, .packets = 100, .late = 30}});
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(seen[0].lost, 2u) << "on the way there";
+  EXPECT_EQ(seen[1].sent, 62u);
+  EXPECT_EQ(seen[1].lost, 2u);
+  EXPECT_EQ(seen[1].held, 36u);
+  EXPECT_EQ(seen[3].sent, 95u);
+  EXPECT_EQ(seen[3].lost, 15u) << "of those that left late all but five came";
+  EXPECT_EQ(seen[3].held, 5u);
+  const auto none =
+      pair.observe({{.spec = 0, .sent = 100, .answered = 99}}, {{.spec = 0, .packets = 100, .late = 50}});
+  EXPECT_EQ(none.at(1).held, 1u) << "never more than did not come";
+  const auto old =
+      pair.observe({{.spec = 0, .sent = 100, .answered = 70, .late = 30}}, {{.spec = 0, .packets = 100}});
+  EXPECT_EQ(old.at(1).lost, 30u) << "its host says nothing of a stall";
+}
+
 TEST(PingStage, PutsWindowsOnTheClockOfTheRun) {
   Pair pair;
   using std::chrono::seconds;
