@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "probes/datapath/probe_engine.hpp"
+#include "probes/datapath/ping_book.hpp"
 #include "probes/mad/mad_probe.hpp"
 #include "probes/mad/mads.hpp"
 
@@ -27,7 +27,9 @@ class MadProber {
 
  private:
   struct Pending {  // of the ping at hand, by spec
+    std::uint32_t peer = 0;
     std::vector<bool> echoed;
+    std::uint32_t late = 0;
     std::uint32_t answered = 0;
     std::vector<Nanoseconds> round_trips;
   };
@@ -35,6 +37,8 @@ class MadProber {
     std::vector<bool> seen;  // by sequence number: a repeat counts once
     datapath::ReceivedTally tally;
   };
+  /// The next arrival, if there is one; notes whether it may have waited for this host.
+  Result<std::optional<MadArrival>> look(Nanoseconds at_most);
   void take(const MadArrival& arrival);
   /// Takes all that is there.
   Result<void> take_waiting();
@@ -54,9 +58,12 @@ class MadProber {
   packet::RunSecrets secrets_;
   PortId own_;
   BatchId batch_;
-  bool is_over_ = false;              // nobody waits for echoes of what is taken now
-  std::uint32_t first_question_ = 0;  // the transaction of the first question of the ping at hand
-  std::uint32_t questions_ = 0;       // how many transactions it has
+  std::optional<Nanoseconds> looked_;  // when this host looked last what came
+  bool is_behind_ = false;             // it had not looked for a while, and has not taken all since
+  datapath::SilentPeers silent_{0};    // of the ping at hand
+  bool is_over_ = false;               // nobody waits for echoes of what is taken now
+  std::uint32_t first_question_ = 0;   // the transaction of the first question of the ping at hand
+  std::uint32_t questions_ = 0;        // how many transactions it has
   std::vector<Pending> pending_;
   std::map<BatchId, std::map<std::pair<PortId, std::uint32_t>, Count>> counts_;
 };

@@ -99,6 +99,32 @@ TEST(DroppedByHosts, ALossyCableOfAStalledHostIsNeverHealthy) {
   EXPECT_GE(10 * named, 8 * kSeeds) << "rows of the time when it did not stall tell";
 }
 
+/// As the echoes of a host that did not run at the end of the probing.
+TEST(HeldByHosts, EchoesBlameNoCableAndAsManyAsAFaultLosesLeaveTheirHostUnknown) {
+  for (const bool hides : {false, true}) {
+    const std::uint64_t held = hides ? 40 : 1;
+    std::size_t rows = 0;
+    MadeUpRun run(7, {.leaves = 4, .spines = 2, .hosts_per_leaf = 2});
+    run.probe(300, 1000);
+    std::uint64_t all = 0;
+    for (Observation& probe : run.seen.probes)
+      if (run.seen.paths.channels(run.seen.paths.paths(probe.path).front()).front() ==
+              run.channel("host1->leaf1") &&
+          (hides || rows++ % 4 == 0))
+        probe.sent -= held, probe.held = held, all += held;
+    const Diagnosis found = run.diagnosed();
+    EXPECT_TRUE(found.links.empty() && found.groups.empty() && found.sets.empty());
+    EXPECT_EQ(found.account.lost.excused, all);
+    EXPECT_EQ(found.account.lost.unexplained, 0u);
+    EXPECT_EQ(found.account.lost.all, found.account.lost.tolerated + all);
+    EXPECT_EQ(found.verdict, hides ? Verdict::unknown : Verdict::healthy);
+    const auto named = std::ranges::find_if(found.hosts, [&](const HostFinding& finding) {
+      return finding.host == *run.fabric.find_node("host1") && finding.verdict == Verdict::unknown;
+    });
+    EXPECT_EQ(named != found.hosts.end(), hides);
+  }
+}
+
 /// So few that no fault hides behind them: what is left is told as if the host had dropped none.
 TEST(DroppedByHosts, AFewDroppedPacketsHideNoLossOfTheHostsCable) {
   constexpr std::size_t kSeeds = draws(24), kLost = 30;

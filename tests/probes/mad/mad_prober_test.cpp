@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 
 namespace weft::mad {
 namespace {
@@ -28,6 +29,7 @@ class Wire {
       if (queue.empty()) {
         wire_->now += at_most;
         if (left_ && wire_->late) (void)wire_->late->serve(Nanoseconds(0));
+        if (left_ && wire_->served) wire_->served();
         while (left_ && wire_->other && !wire_->right.empty()) (void)wire_->other->serve(Nanoseconds(0));
         return std::nullopt;
       }
@@ -50,7 +52,8 @@ class Wire {
   unsigned lose_each = 10;
   bool repeat = false;
   MadProber* other = nullptr;
-  MadProber* late = nullptr;  // takes one each time that the left end waits
+  std::function<void()> served;  // each time that the left end waits
+  MadProber* late = nullptr;     // takes one each time that the left end waits
 };
 
 const packet::RunSecrets kSecrets{RunId(9), packet::RunKey{std::byte{1}}};
@@ -58,6 +61,7 @@ const packet::RunSecrets kSecrets{RunId(9), packet::RunKey{std::byte{1}}};
 datapath::PingRequest request(std::uint32_t count) {
   return {.run = RunId(9),
           .batch = BatchId(3),
+          .peers = {{PortId(2), IpAddress()}},
           .specs = {{.label = PathLabel(7), .back_label = PathLabel(1), .count = count},
                     {.label = PathLabel(8), .back_label = PathLabel(1), .count = count}},
           .pace = {.packets_per_second = 1000, .answer_wait = milliseconds(50)}};
@@ -74,11 +78,16 @@ TEST(MadProber, CountsWhatArrivedAndWhatCameBackByPath) {
   EXPECT_EQ((*tallies)[0].answered, 90u);
   EXPECT_EQ((*tallies)[1].answered, 100u);
   EXPECT_TRUE((*tallies)[1].rtt);
+  ASSERT_EQ((*tallies)[0].unanswered.size(), 10u);
+  EXPECT_EQ((*tallies)[0].unanswered.at(1), (LossRun{19, 1}));
+  EXPECT_EQ((*tallies)[0].window.value_or(TimeWindow{}).length / milliseconds(1), 198) << "each 2 ms";
   const auto received = there.received(BatchId(3)).value();
   ASSERT_EQ(received.size(), 2u);
   EXPECT_EQ(received[0].packets, 90u);
   EXPECT_EQ(received[1].packets, 100u);
   EXPECT_EQ(received[0].from, PortId(1));
+  EXPECT_EQ(received[0].missing.value().size(), 9u) << "it cannot know of the last";
+  EXPECT_EQ(received[1].missing, std::vector<LossRun>());
   EXPECT_TRUE(there.received(BatchId(4))->empty());
 }
 
@@ -112,6 +121,54 @@ TEST(MadProber, WaitsForTheEchoesOfALatePeerAsLongAsTheyCome) {
   const auto tallies = here.ping(request(100), {});
   ASSERT_TRUE(tallies);
   EXPECT_EQ((*tallies)[1].answered, 100u) << "one each 20 ms, where 50 ms are waited for the last";
+}
+
+/// The other end is not run from the 81st probe on, for so long.
+class StalledEnd {
+ public:
+  StalledEnd(Wire& wire, MadProber& there, Nanoseconds length)
+      : wire_(wire), there_(there), length_(length) {}
+  datapath::PingTally ping(MadProber& here) {
+    wire_.lose_each = 1'000'000;
+    wire_.served = [this] {
+      if (wire_.to_seven >= 80 && !until_) until_ = wire_.now + length_;
+      if (until_ && wire_.now < *until_) return;
+      (void)there_.serve(Nanoseconds(0));
+      while (!wire_.right.empty()) (void)there_.serve(Nanoseconds(0));
+    };
+    return here.ping(request(100), {}).value().at(0);
+  }
+
+ private:
+  Wire& wire_;
+  MadProber& there_;
+  Nanoseconds length_;
+  std::optional<Nanoseconds> until_;
+};
+
+TEST(MadProber, WaitsForAPeerThatFellSilentAsForOneThatIsNotRun) {
+  Wire wire;
+  Wire::End left(wire, true), right(wire, false);
+  MadProber here(left, kSecrets, PortId(1)), there(right, kSecrets, PortId(2));
+  const auto tally = StalledEnd(wire, there, milliseconds(1'000)).ping(here);
+  EXPECT_EQ(tally.answered, 100u);
+  EXPECT_GE(tally.late, 19u);
+  EXPECT_GE(there.received(BatchId(3)).value().at(0).late, tally.late);
+}
+
+TEST(MadProber, SaysHowManyEchoesItSentLateBecauseItWasNotRun) {
+  Wire wire;
+  Wire::End left(wire, true), right(wire, false);
+  MadProber here(left, kSecrets, PortId(1)), there(right, kSecrets, PortId(2));
+  const auto tally = StalledEnd(wire, there, milliseconds(10'000)).ping(here);
+  EXPECT_NEAR(tally.answered, 80, 1);
+  wire.now += milliseconds(10'000);
+  ASSERT_TRUE(there.serve(Nanoseconds(0)));
+  while (!wire.right.empty()) ASSERT_TRUE(there.serve(Nanoseconds(0)));
+  const auto received = there.received(BatchId(3)).value().at(0);
+  EXPECT_EQ(received.packets, 100u);
+  EXPECT_EQ(received.late, 100 - tally.answered);
+  EXPECT_EQ(received.unsent, 0u);
 }
 
 /// Answers questions to LID 7 but each tenth, and all others, by itself; and some that were not asked.

@@ -105,7 +105,7 @@ TEST(ObservationLines, ACountThatCannotBeIsABrokenLine) {
 }
 
 const std::string kOrder =
-    R"("sent":100,"lost":4,"excused":1,"window":{"start_us":1500000.25,"length_us":99000},)"
+    R"("sent":100,"lost":4,"excused":1,"held":9,"window":{"start_us":1500000.25,"length_us":99000},)"
     R"("src":"host1","dst":"host3","label":50000,"runs":[[7,3],[99,1]])";
 
 TEST(ObservationLines, WhenAndInWhichOrderPacketsWereLostIsReadAlikeByScannerAndJson) {
@@ -121,6 +121,7 @@ TEST(ObservationLines, WhenAndInWhichOrderPacketsWereLostIsReadAlikeByScannerAnd
     EXPECT_EQ(seen.window, (TimeWindow{Nanoseconds(1'500'000'250), Nanoseconds(99'000'000)}));
     EXPECT_EQ(seen.runs, (std::vector<LossRun>{{7, 3}, {99, 1}}));
     EXPECT_EQ(seen.excused, 1u);
+    EXPECT_EQ(seen.held, 9u);
     EXPECT_EQ(seen.pair,
               (LabelledPair{*fabric.find_nic("host1"), *fabric.find_nic("host3"), PathLabel(50'000)}));
   }
@@ -135,6 +136,7 @@ TEST(ObservationLines, AnOrderOfLossesThatContradictsItsCountsIsBroken) {
   const Fabric fabric = small();
   const std::vector<std::pair<std::string, std::string>> broken{
       {R"("sent":10,"lost":2,"excused":3)", "3 excused of 2 lost"},
+      {R"("sent":10,"lost":2,"held":2000000000000000)", "more than any run"},
       {R"("sent":10,"lost":2,"runs":[[0,3]])", "3 packets in the runs of 2 lost"},
       {R"("sent":10,"lost":2,"runs":[[9,2]])", "within the 10 sent"},
       {R"("sent":10,"lost":2,"runs":[[5,1],[4,1]])", "ascending"},

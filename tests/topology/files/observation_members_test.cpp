@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 constexpr std::string_view kWhole =
     R"({"path":["a->b","b->c"],"back":["c->b"],"sent":1000,"lost":3,"bytes":128,"corrupt":1,)"
-    R"("rtt_us":{"p50":1.5,"p99":9},"excused":1,"window":{"start_us":10,"length_us":20},)"
+    R"("rtt_us":{"p50":1.5,"p99":9},"excused":1,"held":5,"window":{"start_us":10,"length_us":20},)"
     R"("runs":[[4,2],[9,1]],"src":"host1","dst":"host2","label":49152,"row":7})";
 
 TEST(ScanProbeLine, ReadsEveryMemberOfTheUsualLine) {
@@ -30,6 +30,7 @@ TEST(ScanProbeLine, ReadsEveryMemberOfTheUsualLine) {
   EXPECT_EQ(line.p50_us, 1.5);
   EXPECT_EQ(line.p99_us, 9.0);
   EXPECT_EQ(line.excused, 1u);
+  EXPECT_EQ(line.held, 5u);
   EXPECT_EQ(line.start_us, 10.0);
   EXPECT_EQ(line.length_us, 20.0);
   EXPECT_THAT(line.runs, ElementsAre(LossRun{4, 2}, LossRun{9, 1}));
@@ -45,7 +46,7 @@ TEST(ScanProbeLine, NothingOfTheLineBeforeStays) {
   EXPECT_THAT(line.path, ElementsAre("x->y"));
   EXPECT_FALSE(line.has_back);
   EXPECT_THAT(line.back, IsEmpty());
-  EXPECT_EQ(line.bytes + line.corrupt + line.excused, 0u);
+  EXPECT_EQ(line.bytes + line.corrupt + line.excused + line.held, 0u);
   EXPECT_FALSE(line.p50_us || line.p99_us || line.start_us || line.length_us || line.label || line.row);
   EXPECT_THAT(line.runs, IsEmpty());
   EXPECT_EQ(line.src, "");
