@@ -178,9 +178,24 @@ void note_unloaded(const Fabric& fabric, const Observations& observations, Cover
     if (open[c] && packets[c] > 0) covered.unloaded.emplace_back(c);
 }
 
+namespace {
+
+/// A finding says that nothing passes the channel: it has no rate to test.
+bool is_down(const Diagnosis& diagnosis, ChannelId channel) {
+  const auto is_of = [channel](const auto& finding, LinkId link) {
+    return finding.cause == Cause::down && link == Fabric::link_of(channel) &&
+           finding.channel.value_or(channel) == channel;
+  };
+  return std::ranges::any_of(diagnosis.links, [&](const auto& it) { return is_of(it, it.link); }) ||
+         std::ranges::any_of(diagnosis.hosts, [&](const auto& it) { return it.link && is_of(it, *it.link); });
+}
+
+}  // namespace
+
 void conclude(const Fabric& fabric, const Observations& observations, const Detect& asked,
               Diagnosis& diagnosis) {
   Coverage& covered = diagnosis.coverage;
+  std::erase_if(covered.unloaded, [&](ChannelId channel) { return is_down(diagnosis, channel); });
   const Sensitivity& shown = diagnosis.sensitivity;
   const auto fell_short = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
     covered.fell_short.push_back(fmt::format(text, std::forward<Args>(args)...));

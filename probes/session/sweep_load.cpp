@@ -72,27 +72,32 @@ std::unique_ptr<Stage> SweepLoad::load() {
 }
 
 std::unique_ptr<Stage> SweepLoad::load_again() {
-  for (plan::LoadRound& round : rounds_)
+  if (!wanted()) return nullptr;
+  const SweepOptions& options = in_->options;
+  const bool is_pattern = options.pattern != LoadPattern::links;
+  std::vector<plan::LoadRound> beside;  // a pattern, whose flows leave channels out
+  if (is_pattern) beside = plan_load_rounds(in_->fabric, results_->learner, 1, most_rounds(), options.seed);
+  auto& rounds = is_pattern ? beside : rounds_;
+  for (plan::LoadRound& round : rounds)
     std::erase_if(round, [this](const plan::PlannedFlow& flow) {
       return !results_->takes_part(flow.pair.src) || !results_->takes_part(flow.pair.dst);
     });
   const PathTable& table = results_->learner.table();
-  const auto unloaded = channels_not_loaded(table, rounds_, results_->observations.loads);
-  if (unloaded.empty() || in_->options.pattern != LoadPattern::links || ++loadings_ == kMaxLoadings)
-    return nullptr;
-  return stage(merge_rounds(table, rounds_over(table, rounds_, unloaded)), true);
+  const auto unloaded = channels_not_loaded(table, rounds, results_->observations.loads);
+  if (unloaded.empty() || ++loadings_ == kMaxLoadings) return nullptr;
+  auto again = merge_rounds(table, rounds_over(table, rounds, unloaded));
+  if (is_pattern) rounds_.insert(rounds_.end(), again.begin(), again.end());
+  return stage(std::move(again), !is_pattern);
 }
 
 std::optional<std::string> SweepLoad::left_out(const std::vector<ChannelId>& unloaded) const {
   if (rounds_.empty()) return std::nullopt;
   const std::size_t left = channels_left_out(results_->learner, rounds_, unloaded);
   if (left == 0) return std::nullopt;
-  return in_->options.pattern == LoadPattern::links
-             ? fmt::format(
-                   "the budget allowed {} rounds of load, which left out {} channels: a longer "
-                   "--budget loads more, --load none asks for no rates",
-                   rounds_.size(), left)
-             : fmt::format("the pattern left out {} channels: --pattern links loads them", left);
+  return fmt::format(
+      "the budget allowed {} rounds of load, which left out {} channels: a longer --budget loads more, "
+      "--load none asks for no rates",
+      rounds_.size(), left);
 }
 
 std::size_t SweepLoad::most_rounds() const {

@@ -26,7 +26,7 @@ class SweepLoad {
   // Each null where nothing is to be loaded.
   std::unique_ptr<Stage> load();
   /// Flows that their senders held back tell nothing of the channels they cross; twice at most. Those of a
-  /// pattern belong together and are not repeated one by one.
+  /// pattern belong together and are not repeated: single flows load what these tell nothing of.
   std::unique_ptr<Stage> load_again();
   /// Rounds that tell suspects apart, show what channels behind culprits carry, repeat what nothing explains,
   /// and press culprits for their cause.

@@ -249,8 +249,20 @@ TEST(TrustedVerdicts, ACableThatNoFlowCrossedIsNotCalledOfFullRate) {
   swept(kManyCores, {}, 0, {"--load", "none"});
   swept(kManyCores, {}, 0, {"--budget", "45s"});
   const auto found = swept(kManyCores, {slow}, 1, {"--budget", "45s"});
-  ASSERT_EQ(found["links"].size(), 1u) << found["links"];
-  EXPECT_EQ(found["links"][0]["cause"], "rate");
+  ASSERT_EQ(found["sets"].size(), 1u) << "one core is crossed by one way: its two channels are in series";
+  EXPECT_EQ(found["sets"][0]["cause"], "rate");
+  EXPECT_THAT(found["sets"].dump(), testing::HasSubstr(one));
+}
+
+TEST(TrustedVerdicts, WhatThePatternLeavesOutIsLoadedToo) {
+  constexpr const char* k3x2x1 = "{leaves: 3, spines: 2, hosts_per_leaf: 1, link: 100G}";
+  const auto document = swept(k3x2x1, {}, 0, {"--pattern", "all-pairs"});
+  EXPECT_EQ(document["flows"]["flows"].size(), 6u) << "of the pattern";
+}
+
+TEST(TrustedVerdicts, WhatIsDownIsNotSaidToBeUntestedForItsRate) {
+  const auto document = swept(k4x4, {"leaf1--spine2:down"}, 2, {});
+  EXPECT_TRUE(document["coverage"]["unloaded"].empty()) << document["coverage"];
 }
 
 TEST(TrustedVerdicts, ARunAndItsFileSayTheSameOfRatesThatWereNotTested) {
