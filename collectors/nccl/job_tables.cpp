@@ -74,6 +74,7 @@ Result<JobTables> tables_of_job(std::vector<QpTable> tables, const std::optional
   std::set<std::string> jobs;
   for (const QpTable& table : tables) {
     jobs.insert(job_name(table.job));
+    if (table.by_kernel) continue;  // as of when it was asked, whatever its processes do
     const auto latest = [&](auto& of, const auto& key) {
       auto& at = of.try_emplace(key, table.at).first->second;
       at = std::max(at, table.at);
@@ -95,7 +96,7 @@ Result<JobTables> tables_of_job(std::vector<QpTable> tables, const std::optional
     return dead != last_of_dead.end() && table.at <= dead->second;
   });
   const auto silent = take_out(made.tables, [&](const QpTable& table) {
-    return newest.at(table.host) - last_told.at(key_of(table)) > kMaxSilence;
+    return !table.by_kernel && newest.at(table.host) - last_told.at(key_of(table)) > kMaxSilence;
   });
   if (!ended.empty())
     made.passed_over.push_back("those of ended processes are passed over: " + list_of(ended));

@@ -67,6 +67,16 @@ TEST(JobTables, OfOneThatTellsNothingForLongWhileOthersOfItsHostDoNoneStays) {
   EXPECT_THAT(made->passed_over, ElementsAre(HasSubstr("process 2 on gpu1")));
 }
 
+TEST(JobTables, TheKernelsListTellsNoProcessThatItIsSilent) {
+  QpTable kernel = table(9, seconds(1000));
+  kernel.by_kernel = true;
+  const auto made = tables_of_job({table(1, seconds(10)), kernel}, {});
+  EXPECT_THAT(told(made.value()), ElementsAre(std::pair(1u, seconds(10)), std::pair(9u, seconds(1000))))
+      << "a process that was stopped is the evidence";
+  EXPECT_THAT(made->passed_over, IsEmpty());
+  EXPECT_THAT(tables_of_job({kernel}, "77").error().message, HasSubstr("they are of no job"));
+}
+
 TEST(JobTables, OfAnotherJobTellThatAHostGoesOn) {
   const auto made = tables_of_job({table(1, seconds(10), "77"), table(2, seconds(1000), "78")}, "77");
   EXPECT_THAT(made->tables, IsEmpty());
