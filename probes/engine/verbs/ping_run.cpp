@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "probes/datapath/pacer.hpp"
+#include "probes/datapath/ping_book.hpp"
 #include "probes/engine/verbs/ping_times.hpp"
 #include "probes/engine/verbs/request_qps.hpp"
 #include "probes/packet/roce.hpp"
@@ -52,7 +53,8 @@ class PingRun {
         kind_(kind),
         headroom_(receive_headroom(kind)),
         payload_(payload),
-        depth_(depth_for(payload, request.specs.size())) {
+        depth_(depth_for(payload, request.specs.size())),
+        silent_(request.peers.size()) {
     for (const datapath::PingSpec& spec : request.specs)
       order_end_ = std::max(order_end_, std::uint64_t{spec.count} * request.specs.size());
   }
@@ -89,18 +91,20 @@ class PingRun {
       }
       if (const auto taken = take(std::max(Nanoseconds(0), pacer.next() - at)); !taken) return taken;
     }
-    const Nanoseconds until = os::steady_now() + request_.pace.answer_wait;
-    while (!stop.stop_requested() && os::steady_now() < until && !settled())
-      if (const auto taken = take(until - os::steady_now()); !taken) return taken;
-    return {};
+    return take_the_last(stop);
   }
 
   std::vector<datapath::PingTally> tallies() const {
     std::vector<datapath::PingTally> all;
     for (std::uint32_t i = 0; i < lines_.size(); ++i) {
       const PingTimes& times = lines_[i].times;
-      datapath::PingTally tally{
-          .spec = i, .sent = times.sent_count(), .answered = times.answered_count(), .rtt = times.network()};
+      datapath::PingTally tally{.spec = i,
+                                .sent = times.sent_count(),
+                                .answered = times.answered_count(),
+                                .rtt = times.network(),
+                                .window = times.window(),
+                                .unanswered = times.unanswered(),
+                                .late = times.late_count()};
       tally.refused = qps_->refusal(i);
       const auto prober = times.prober();
       const auto responder = times.responder();
@@ -166,6 +170,7 @@ class PingRun {
     const Nanoseconds at = os::steady_now();
     if (const auto posted = qps_->send(spec, probe); !posted) return posted;
     line.times.posted(sequence, at);
+    silent_.note_sent(request_.specs[spec].peer);
     alert_until_ = at + kAlert;
     if (in_turn_) turn_ = at + request_.pace.answer_wait;
     ++line.busy;
@@ -218,7 +223,11 @@ class PingRun {
     const std::uint32_t spec = spec_of(note.sequence);
     if (!is_ours(spec)) return;
     if (note.sequence == newest_) turn_ = {};
-    lines_[spec].times.answered(static_cast<std::uint32_t>(note.sequence), at, os::steady_now());
+    const Nanoseconds seen = os::steady_now();
+    if (lines_[spec].times.answered(static_cast<std::uint32_t>(note.sequence), at, seen)) {
+      silent_.note_answer(request_.specs[spec].peer);
+      last_answer_ = seen;
+    }
     if (note.previous_delay > 0 && spec_of(note.previous) == spec)
       lines_[spec].times.turned_around(static_cast<std::uint32_t>(note.previous),
                                        Nanoseconds(static_cast<std::int64_t>(note.previous_delay)));
@@ -230,6 +239,23 @@ class PingRun {
     if (request_.busy_poll) return {};
     if (os::steady_now() < alert_until_) return std::this_thread::yield(), Result<void>();
     return queue_->wait(limit);
+  }
+
+  /// Of a peer that is late the echoes come one after the other, and one that fell silent may not run: more
+  /// may come. What came while this host did not run is unread, and no loss.
+  Result<void> take_the_last(const std::stop_token& stop) {
+    const Nanoseconds sent = os::steady_now();
+    const Nanoseconds most = sent + datapath::kMaxLate;
+    for (bool has_looked = false; !stop.stop_requested() && !settled();) {
+      const Nanoseconds now = os::steady_now();
+      const Nanoseconds latest = silent_.any() ? most : std::clamp(last_answer_, sent, most);
+      const Nanoseconds left = latest + request_.pace.answer_wait - now;
+      const bool more = taken_ > 0 && now < most + request_.pace.answer_wait;
+      if (left <= Nanoseconds(0) && has_looked && !more) break;
+      if (const auto taken = take(std::max(Nanoseconds(0), left)); !taken) return taken;
+      has_looked = left <= Nanoseconds(0);
+    }
+    return {};
   }
 
   bool settled() const {
@@ -244,7 +270,9 @@ class PingRun {
   std::unique_ptr<rdma::CompletionQueue> queue_;
   std::unique_ptr<Slots> slots_;
   std::vector<Line> lines_;
-  std::uint64_t next_ = 0;  // probes in turn, up to order_end_; some specs have fewer turns
+  datapath::SilentPeers silent_;
+  Nanoseconds last_answer_{};  // when it was seen
+  std::uint64_t next_ = 0;     // probes in turn, up to order_end_; some specs have fewer turns
   std::uint64_t order_end_ = 0;
   std::size_t taken_ = 0;
   Nanoseconds alert_until_{};

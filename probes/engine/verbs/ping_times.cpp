@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "probes/datapath/ping_book.hpp"
+#include "topology/findings/loss_runs.hpp"
 
 namespace weft::verbs {
 namespace {
@@ -37,7 +38,22 @@ bool PingTimes::answered(std::uint32_t sequence, Nanoseconds t5, Nanoseconds t6)
   // Seen in one poll with the answer, the send's completion came late: what is certain is that it was posted.
   if (one_clock_ && (!probe->t2 || *probe->t2 > t5)) probe->t2 = probe->t1;
   ++answered_;
+  late_ += t6 - *probe->t1 >= datapath::kLateEcho ? 1 : 0;
   return true;
+}
+
+std::optional<TimeWindow> PingTimes::window() const {
+  const auto was_sent = [](const Probe& probe) { return probe.t1.has_value(); };
+  const auto first = std::ranges::find_if(probes_, was_sent);
+  if (first == probes_.end()) return std::nullopt;
+  const auto last = std::find_if(probes_.rbegin(), probes_.rend(), was_sent);
+  return TimeWindow{*first->t1, *last->t1 - *first->t1};
+}
+
+std::vector<LossRun> PingTimes::unanswered() const {
+  if (sent_ < probes_.size()) return {};
+  return loss_runs(sent_, [this](std::uint32_t probe) { return !probes_[probe].t5; })
+      .value_or(std::vector<LossRun>());
 }
 
 void PingTimes::turned_around(std::uint32_t sequence, Nanoseconds delay) {

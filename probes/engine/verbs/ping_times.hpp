@@ -28,6 +28,12 @@ class PingTimes {
 
   std::uint32_t sent_count() const { return sent_; }
   std::uint32_t answered_count() const { return answered_; }
+  std::uint32_t late_count() const { return late_; }  // of the answered, by kLateEcho
+  /// From the first probe to the last; absent: there was none.
+  std::optional<TimeWindow> window() const;
+  /// Those without an answer, in the order in which they went; empty where there are some: it is not known,
+  /// for not every one was sent.
+  std::vector<LossRun> unanswered() const;
   bool settled() const { return answered_ == sent_; }
   /// Of the probes whose every time is known: the last one of a spec is not.
   std::optional<RttQuantiles> network() const;
@@ -48,6 +54,7 @@ class PingTimes {
   std::vector<Probe> probes_;
   std::uint32_t sent_ = 0;
   std::uint32_t answered_ = 0;
+  std::uint32_t late_ = 0;
 };
 
 }  // namespace weft::verbs

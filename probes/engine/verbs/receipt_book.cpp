@@ -29,10 +29,12 @@ void ReceiptBook::make_room(PortId from, BatchId keep) {
 
 std::vector<datapath::ReceivedTally> ReceiptBook::received(BatchId batch) const {
   std::vector<datapath::ReceivedTally> rows;
+  std::uint64_t dropped = 0;
   for (const auto& [from, sender] : senders_)
     for (const Batch& each : sender.batches)
       if (each.id == batch)
-        for (const auto& [spec, row] : each.by_spec) rows.push_back(row);
+        for (const auto& [spec, row] : each.by_spec) rows.push_back(row), dropped += row.dropped;
+  for (datapath::ReceivedTally& row : rows) row.dropped = dropped;
   return rows;
 }
 

@@ -20,6 +20,7 @@ class ReceiptBook {
   datapath::ReceivedTally& row(BatchId batch, PortId from, std::uint32_t spec);
   /// Forgets the oldest batches of the sender where it has too many rows, but not `keep`.
   void make_room(PortId from, BatchId keep);
+  /// What was dropped of each row stands as that of all of them together, as ReceivedTally has it.
   std::vector<datapath::ReceivedTally> received(BatchId batch) const;
 
  private:

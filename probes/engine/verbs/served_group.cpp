@@ -142,7 +142,7 @@ std::uint64_t ServedGroup::work(std::size_t slot) const {
   return std::uint64_t{serial_} << 32U | static_cast<std::uint32_t>(slot);
 }
 
-void ServedGroup::take(const rdma::Completion& completion) {
+void ServedGroup::take(const rdma::Completion& completion, bool waited) {
   if (completion.status != 0) return;
   const std::size_t slot = static_cast<std::uint32_t>(completion.work);
   if ((completion.work & ~kAnswerBit) != work(slot) || slot >= slots_in_) return;
@@ -152,7 +152,7 @@ void ServedGroup::take(const rdma::Completion& completion) {
     sent.line->turnaround = completion.stamp.value_or(os::steady_now()) - sent.arrived;
     return;
   }
-  if (is_probes()) echo(completion, slot);
+  if (is_probes()) echo(completion, slot, waited);
   (void)receive_into(slot);
 }
 
@@ -163,7 +163,21 @@ ServedGroup::Line* ServedGroup::line_of(std::size_t slot, const ProbeNote& note)
   return found == by_spec_.end() ? nullptr : found->second;
 }
 
-void ServedGroup::echo(const rdma::Completion& completion, std::size_t slot) {
+/// Which probes are missing; and of these those that found no place to be received into, for all were full
+/// while the host did not run.
+void ServedGroup::note_order(Line& line, std::uint32_t sequence, bool waited) {
+  datapath::ReceivedTally& tally = *line.tally;
+  std::size_t& waiting = is_datagram() ? waited_ : line.waited;
+  const bool was_full = waiting >= (is_datagram() ? slots_in_ : offer_.depth);
+  if (was_full && sequence > line.next) tally.dropped += sequence - line.next;
+  waiting = waited ? waiting + 1 : 0;
+  const bool in_order = sequence == line.next && tally.missing;
+  line.gaps.insert(sequence);
+  if (!in_order) tally.missing = line.gaps.runs();
+  line.next = std::max<std::uint64_t>(line.next, std::uint64_t{sequence} + 1);
+}
+
+void ServedGroup::echo(const rdma::Completion& completion, std::size_t slot, bool waited) {
   const Nanoseconds at = os::steady_now();
   const std::size_t headroom = receive_headroom(offer_.kind);
   const bool has_note = completion.bytes >= headroom + ProbeNote::kSize;
@@ -178,6 +192,7 @@ void ServedGroup::echo(const rdma::Completion& completion, std::size_t slot) {
   tally.bytes += bytes + static_cast<std::uint64_t>(packet::roce_headers(false) +
                                                     (is_datagram() ? packet::kDatagramHeader : 0));
   if (!has_note) return;
+  note_order(*line, static_cast<std::uint32_t>(note.sequence), waited);
   const std::size_t answer = slots_in_ + slot;
   store(slots_->bytes(answer),
         {note.sequence, line->answered, static_cast<std::uint64_t>(line->turnaround.count())});
@@ -186,7 +201,10 @@ void ServedGroup::echo(const rdma::Completion& completion, std::size_t slot) {
   const rdma::Message message{kAnswerBit | work(slot), slots_->piece(answer, bytes)};
   const auto posted = line->handle ? line->qp->post(*line->handle, {&message, 1})
                                    : line->qp->post(FlowOperation::send, {&message, 1});
-  tally.unsent += posted ? 0 : 1;
+  if (!posted)
+    ++tally.unsent;
+  else if (waited)
+    ++tally.late;
 }
 
 /// What a flow will read.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "probes/datapath/flow_engine.hpp"
+#include "probes/datapath/responder.hpp"
 #include "probes/engine/verbs/qp_messages.hpp"
 #include "probes/engine/verbs/slots.hpp"
 
@@ -36,8 +37,9 @@ class ServedGroup {
   std::vector<QpNum> numbers() const;
   /// What the asking side must know of it.
   QpsConnected answer() const;
-  /// One completion of its queue pairs; one that is not of its work is passed over.
-  void take(const rdma::Completion& completion);
+  /// One completion of its queue pairs; one that is not of its work is passed over. `waited`: it may have
+  /// waited for a host that did not run.
+  void take(const rdma::Completion& completion, bool waited = false);
   /// Of the flow that has this place in the offer: what it filled in memory is not what was sent.
   bool differs(std::size_t index, const FlowMoved& flow);
 
@@ -48,6 +50,9 @@ class ServedGroup {
     datapath::ReceivedTally* tally = nullptr;     // of probes
     std::uint64_t answered = 0;                   // the probe before, and how long its answer took
     Nanoseconds turnaround{};
+    datapath::SequenceGaps gaps;
+    std::uint64_t next = 0;  // one beyond the highest sequence number that came
+    std::size_t waited = 0;  // probes that waited for the host, since it ran last
   };
   struct Answer {  // on its way
     Line* line = nullptr;
@@ -62,7 +67,8 @@ class ServedGroup {
                    rdma::VerbsTraffic traffic, const TallyOf& tally_of, std::size_t index);
   Result<void> fill(std::size_t first_slot, std::uint32_t spec);
   Result<void> receive_into(std::size_t slot);
-  void echo(const rdma::Completion& completion, std::size_t slot);
+  void echo(const rdma::Completion& completion, std::size_t slot, bool waited);
+  void note_order(Line& line, std::uint32_t sequence, bool waited);
   Line* line_of(std::size_t slot, const ProbeNote& note);
 
   std::uint64_t work(std::size_t slot) const;
@@ -77,6 +83,7 @@ class ServedGroup {
   std::vector<std::unique_ptr<Line>> lines_;  // in the order of the offer
   std::map<std::uint32_t, Line*> by_spec_;
   std::vector<Answer> answers_;  // by slot
+  std::size_t waited_ = 0;       // datagrams of all specs, as Line::waited
 };
 
 }  // namespace weft::verbs

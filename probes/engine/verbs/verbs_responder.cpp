@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "probes/datapath/probe_engine.hpp"
 #include "topology/os/clocks.hpp"
@@ -143,13 +144,18 @@ void VerbsResponder::serve(const std::stop_token& stop) {
     broken_ = why;
   };
   Nanoseconds alert_until{};
+  Nanoseconds looked = os::steady_now();
+  bool is_behind = false;  // it had not looked for a while, and has not taken all since
   while (!stop.stop_requested()) {
     // Without the lock: nobody else looks, and who connects is not to wait until a busy look is over.
     const auto done = queue_->poll(busy_groups_ > 0 ? rdma::kBusyLooks : 1);
     if (!done) return give_up(done.error());
+    const Nanoseconds now = os::steady_now();
+    const Nanoseconds slept = now - std::exchange(looked, now);
+    is_behind = !done->empty() && (is_behind || slept >= kIdle + datapath::kLateEcho);
     if (!done->empty()) {
       const std::lock_guard lock(mutex_);
-      for (const rdma::Completion& completion : *done) take(completion);
+      for (const rdma::Completion& completion : *done) take(completion, is_behind);
     }
     if (busy_groups_ > 0)
       continue;
@@ -162,9 +168,9 @@ void VerbsResponder::serve(const std::stop_token& stop) {
   }
 }
 
-void VerbsResponder::take(const rdma::Completion& completion) {
+void VerbsResponder::take(const rdma::Completion& completion, bool waited) {
   if (const auto found = serving_.find(completion.qp); found != serving_.end())
-    found->second->take(completion);
+    found->second->take(completion, waited);
 }
 
 }  // namespace weft::verbs

@@ -37,7 +37,7 @@ class VerbsResponder {
   VerbsResponder(std::shared_ptr<const rdma::VerbsDevice> device, VerbsMemory memory,
                  rdma::VerbsTraffic traffic, std::unique_ptr<rdma::CompletionQueue> queue);
   void serve(const std::stop_token& stop);
-  void take(const rdma::Completion& completion);
+  void take(const rdma::Completion& completion, bool waited);
   Result<void> make_room(PortId from, const ConnectQps& offer);
   template <class Which>
   void drop(Which which);

@@ -34,11 +34,14 @@ TEST_P(Pings, AreCountedAtBothEndsAndTimed) {
     EXPECT_EQ(tally.sent, 100u);
     EXPECT_EQ(tally.answered, 100u);
     EXPECT_TRUE(tally.rtt && tally.delays);
+    EXPECT_GT(tally.window.value_or(TimeWindow{}).length, std::chrono::milliseconds(100));
+    EXPECT_TRUE(tally.unanswered.empty());
   }
   const auto receipts = hosts.there->received(BatchId(2)).value();
   ASSERT_EQ(receipts.size(), 3u);
   for (const datapath::ReceivedTally& receipt : receipts) {
     EXPECT_EQ(receipt.packets, 100u);
+    EXPECT_EQ(receipt.missing, std::vector<LossRun>());
     EXPECT_EQ(receipt.bytes, 100u * 128) << "whole IP packets";
   }
   EXPECT_EQ(hosts.leaked(), 0u);

@@ -28,6 +28,19 @@ TEST(PingTimes, TellTheNetworkTheProberAndTheResponderApart) {
   EXPECT_TRUE(times.settled());
 }
 
+TEST(PingTimes, TellWhenProbesWentAndWhichWereNotAnswered) {
+  PingTimes times(6);
+  EXPECT_FALSE(times.window());
+  for (const std::uint32_t n : {0u, 3u}) probe(times, n, microseconds(20), microseconds(10));
+  probe(times, 5, microseconds(20), std::chrono::milliseconds(100));
+  for (const std::uint32_t n : {1u, 2u}) times.posted(n, microseconds(1000 * n));
+  EXPECT_TRUE(times.unanswered().empty()) << "one was not sent: which those are of all is not known";
+  times.posted(4, microseconds(4000));
+  EXPECT_EQ(times.unanswered(), (std::vector<LossRun>{{1, 2}, {4, 1}}));
+  EXPECT_EQ(times.window(), (TimeWindow{microseconds(0), microseconds(5000)}));
+  EXPECT_EQ(times.late_count(), 1u);
+}
+
 TEST(PingTimes, ASlowHostDoesNotMakeTheNetworkLookSlow) {
   PingTimes times(2);
   probe(times, 0, microseconds(20), microseconds(10));
