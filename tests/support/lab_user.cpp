@@ -38,21 +38,6 @@ bool has_word(pid_t process, const std::string& word) {
   return false;
 }
 
-/// Packets that interface p1 has sent: proc(5), /proc/PID/net/dev.
-std::uint64_t packets_sent(pid_t process) {
-  std::istringstream lines(text_of(fmt::format("/proc/{}/net/dev", process)));
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string name;
-    fields >> name;
-    if (name != "p1:") continue;
-    std::uint64_t value = 0;
-    for (int i = 0; i < 10; ++i) fields >> value;
-    return value;
-  }
-  return 0;
-}
-
 template <class Condition>
 bool comes_true(Condition condition) {
   const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
@@ -149,6 +134,21 @@ testing::AssertionResult send_signal(std::optional<pid_t> process, int signal) {
   if (!process || *process <= 0) return testing::AssertionFailure() << "no such process";
   if (kill(*process, signal) == 0) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "kill " << *process << ": " << strerror(errno);
+}
+
+std::uint64_t packets_sent(pid_t process) {
+  // Of interface p1: proc(5), /proc/PID/net/dev.
+  std::istringstream lines(text_of(fmt::format("/proc/{}/net/dev", process)));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    fields >> name;
+    if (name != "p1:") continue;
+    std::uint64_t value = 0;
+    for (int i = 0; i < 10; ++i) fields >> value;
+    return value;
+  }
+  return 0;
 }
 
 testing::AssertionResult probes_from(pid_t process, std::uint64_t packets) {

@@ -81,6 +81,8 @@ std::optional<pid_t> child_with_word(pid_t parent, const std::string& word);
 std::vector<pid_t> children_of(pid_t parent);
 /// To this process alone; a failure where there is none.
 testing::AssertionResult send_signal(std::optional<pid_t> process, int signal);
+/// Packets that the first NIC in the namespace of `process` has sent.
+std::uint64_t packets_sent(pid_t process);
 /// Waits until the first NIC in the namespace of `process` has sent `packets` more than now: it probes.
 testing::AssertionResult probes_from(pid_t process, std::uint64_t packets);
 /// Nothing is left in the directory, after a short wait at most.
