@@ -16,8 +16,8 @@ constexpr auto kEventsKept = std::chrono::hours(400 * 24);
 /// seconds; watchers know the ids of their own, for the case that it took longer. Each id costs the server
 /// some 100 bytes.
 constexpr auto kIdsKnown = minutes(5);
-/// Two windows a second for twenty minutes: beyond that an agent pushes out its own. One that sends the largest
-/// there can be may push out those of others, by bytes: they are gaps then, which are no health.
+/// Two windows a second for twenty minutes: beyond that an agent pushes out its own. One that sends the
+/// largest there can be may push out those of others, by bytes: they are gaps then, which are no health.
 constexpr int kWindowsOfAgent = 2400;
 constexpr std::size_t kHeaders = 1024;
 constexpr std::size_t kMaxValue = 1'000'000;

@@ -15,7 +15,8 @@ struct Outcome {
 
 Outcome call(int (*command)(const cli::Arguments&), const cli::Arguments& words);
 
-/// What a command printed, its wrapped lines as one: where a line breaks depends on the length of paths in it.
+/// What a command printed, its wrapped lines as one: where a line breaks depends on the length of paths in
+/// it.
 std::string unwrapped(const std::string& text);
 
 }  // namespace weft

@@ -47,7 +47,8 @@ std::set<std::string> written() {
   const PortWarnings warnings{
       .ports = {{.port = PortId(0), .degrading = true, .loss = PortWarning::Days{}}, {.port = PortId(1)}}};
   return names_in(metrics_text(fabric, state) + metrics_text(document) + metrics_text(fabric, warnings) +
-                  metrics_text(fabric, WebhookFigures{}) + metrics_text(ledger, TargetFigures{.target = "slurm"}));
+                  metrics_text(fabric, WebhookFigures{}) +
+                  metrics_text(ledger, TargetFigures{.target = "slurm"}));
 }
 
 TEST(MonitoringFiles, RulesAndTheirTestsPassByPromtool) {
