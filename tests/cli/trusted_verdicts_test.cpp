@@ -295,7 +295,7 @@ TEST(TrustedVerdicts, BurstsAsRareAsAHealthyRunSaysAreMet) {
 }
 
 TEST(TrustedVerdicts, AHostThatDroppedMuchItselfIsUnknownNeitherBlamedNorHealthy) {
-  const auto document = swept(k4x4, {}, 3, {"--load", "none", "--stall", "host1:at=1s,for=2s"});
+  const auto document = swept(k4x4, {}, 3, {"--load", "none", "--stall", "host1:at=1s,for=5s"});
   EXPECT_TRUE(document["links"].empty());
   ASSERT_EQ(document["hosts"].size(), 1u) << document["hosts"];
   EXPECT_EQ(document["hosts"][0]["host"], "host1");
@@ -340,7 +340,7 @@ TEST(TrustedVerdicts, AFileWithoutAProbeIsNotHealthy) {
 TEST(TrustedVerdicts, ALossBesideABusyHostIsNotLaidToItsCable) {
   const auto document =
       swept("{leaves: 3, spines: 2, hosts_per_leaf: 2, link: 100G}", {"leaf1--spine1:loss=5%"}, 2,
-            {"--load", "none", "--stall", "host3:at=4s,for=500ms"});
+            {"--load", "none", "--stall", "host3:at=4s,for=3s"});
   ASSERT_EQ(document["hosts"].size(), 1u) << document["hosts"];
   EXPECT_EQ(document["hosts"][0]["verdict"], "unknown");
   EXPECT_EQ(document["links"].size(), 1u);

@@ -13,6 +13,6 @@ Outcome call(int (*command)(const cli::Arguments&), const cli::Arguments& words)
   return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
 }
 
-std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex("\n +"), " "); }
+std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex("\n *"), " "); }
 
 }  // namespace weft
