@@ -7,10 +7,6 @@ namespace {
 
 constexpr std::size_t kEventsAtOnce = 1024;
 
-bool is_over(IncidentState state) {
-  return state == IncidentState::closed || state == IncidentState::dismissed;
-}
-
 }  // namespace
 
 bool WatchEvents::follow(const std::function<void()>& went_round) {

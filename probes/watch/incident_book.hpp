@@ -86,9 +86,7 @@ class IncidentBook {
     double again = 0;                             // log odds that it is back
     bool is_verified = false;                     // its paths were mapped since it recovers
     bool held = false;                            // findings that were held back alone told it
-    bool is_over() const {
-      return incident.state == IncidentState::closed || incident.state == IncidentState::dismissed;
-    }
+    bool is_over() const { return weft::is_over(incident.state); }
   };
 
   Entry* find(const LookFinding& finding, Nanoseconds from);

@@ -21,6 +21,9 @@ using IncidentId = Strong<struct IncidentIdTag, std::uint64_t>;  // counts from 
 /// fault, not yet enough of them. closed: they did, or it was planned work. dismissed: a suspicion that more
 /// probes did not confirm.
 enum class IncidentState : std::uint8_t { suspected, open, recovering, closed, dismissed };
+constexpr bool is_over(IncidentState state) {
+  return state == IncidentState::closed || state == IncidentState::dismissed;
+}
 
 /// What is at fault. One of: channels of one link or of a switch (nodes name the switch), a host (a node and
 /// no channel), or a set of alternatives of which one is true.
